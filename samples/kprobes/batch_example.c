@@ -42,7 +42,7 @@ static unsigned int limit = 5000;
 module_param(limit, uint, 0444);
 MODULE_PARM_DESC(limit, "refuse to load if more functions match");
 
-/* A function that matches */
+/* A function whose name matches @glob */
 struct entry {
 	struct list_head list;
 	struct kprobe kp;
@@ -77,7 +77,8 @@ struct symbol {
 
 /*
  * Find the symbol at an address. Of all functions that look symbols up, only sprint_symbol() is
- * exported to modules. It writes "name+offset/size", followed by " [module]" if it is in one.
+ * exported to modules. It writes "name+offset/size", followed by " [module]" if the address is in a
+ * module.
  */
 static bool find_symbol(unsigned long addr, struct symbol *sym)
 {
@@ -143,7 +144,10 @@ static int walk(unsigned long addr, bool up, const struct symbol *from, struct s
 	return 0;
 }
 
-/* Look a name up, in modules too, by registering a disabled probe. */
+/*
+ * Look up the address of @beside, in modules too. kallsyms_lookup_name() is not exported to
+ * modules, but registering a probe looks up its symbol_name. A disabled probe patches no text.
+ */
 static int find_beside(unsigned long *addr)
 {
 	struct kprobe kp = {

@@ -89,8 +89,9 @@ static int return_at_once(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(return_at_once);
 
 /*
- * Does nothing. If ftrace calls the probe, its having a post_handler tells ftrace that it may
- * redirect execution. Ftrace then refuses live patches of the function.
+ * Does nothing, but must be set. If the probe is ftrace-based, kprobes takes a post_handler as the
+ * sign that a handler may redirect execution, and tells ftrace. Ftrace then refuses live patches of
+ * the function, which would redirect it as well.
  */
 static void tells_ftrace(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {

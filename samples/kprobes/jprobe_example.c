@@ -35,7 +35,10 @@ static pid_t on_clone(struct kernel_clone_args *args)
 		pr_info("kernel_clone(flags=%#llx, exit_signal=%d)\n", args->flags,
 			args->exit_signal);
 
-	/* Every path must end with this. The return is for the compiler. */
+	/*
+	 * Every path must end with jprobe_return(), which does not come back. The return statement
+	 * only satisfies the compiler.
+	 */
 	jprobe_return();
 	return 0;
 }

@@ -33,7 +33,7 @@ static atomic_long_t hits;
 /* A probe on a busy function must not flood the log. */
 static DEFINE_RATELIMIT_STATE(limit, HZ, 20);
 
-/* Print the flags and the registers of arguments and results. */
+/* Print the flags, and the registers that hold arguments and results. */
 static void show(const char *when, unsigned long addr, struct pt_regs *regs)
 {
 	if (!__ratelimit(&limit))

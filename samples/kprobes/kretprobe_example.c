@@ -36,10 +36,11 @@ struct call {
 };
 
 /*
- * Called when the function is entered, with its arguments in the registers. The data is
- * zero. If it returns non-zero, the call is not tracked: here, a call of a kernel thread.
+ * Called when the function is entered, with its arguments in the registers. ri->data is zeroed
+ * before each call. If the handler returns non-zero, the call is not tracked: here, a call by a
+ * kernel thread.
  *
- * The caller may hold any lock. Only the fast clocks take none.
+ * The caller of the function may hold any lock, and other clocks than the fast ones take locks.
  */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -33,7 +33,7 @@ struct histogram {
 	unsigned long calls[LINES];
 };
 
-/* Per CPU, so that CPUs do not share cache lines. */
+/* Per CPU, so that CPUs that count at the same time do not share cache lines. */
 static DEFINE_PER_CPU(struct histogram, histograms);
 
 /* Private data of each call, from its entry to its return */
@@ -41,7 +41,7 @@ struct call {
 	u64 entered;
 };
 
-/* Only the fast clocks take no lock that the caller of the function may hold. */
+/* Use a fast clock: others may take a lock that the caller of the function holds. */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
@@ -57,7 +57,7 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct call *call = (struct call *)ri->data;
 	s64 ns = ktime_get_mono_fast_ns() - call->entered;
 
-	/* The fast clock may step back if the task has moved to another CPU. */
+	/* The fast clock may step back if the task has moved to another CPU: count that as 0 ns. */
 	this_cpu_inc(histograms.calls[ns > 0 ? fls64(ns) : 0]);
 	return 0;
 }

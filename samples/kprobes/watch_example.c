@@ -72,8 +72,8 @@ static void set_watchpoint(struct work_struct *work)
 
 	/*
 	 * On arm and arm64 the CPU raises the exception before the write, and again whenever it
-	 * resumes there. The kernel single-steps the write only if perf's default handler is
-	 * used, and this event has its own.
+	 * resumes there. The kernel single-steps the write only for perf's default handler. This
+	 * event has its own, so the task would raise the exception forever.
 	 */
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
 		WRITE_ONCE(state, -EOPNOTSUPP);
@@ -114,7 +114,7 @@ static int on_rename(struct kprobe *kp, struct pt_regs *regs)
 
 	if (task->pid != pid || cmpxchg(&watched, NULL, task))
 		return 0;
-	/* Safe: the caller has a reference until the function returns. */
+	/* Safe: the caller of __set_task_comm() holds a reference until the function returns. */
 	get_task_struct(task);
 	irq_work_queue(&found_work);
 	return 0;
@@ -178,7 +178,7 @@ static int __init watch_example_init(void)
 static void __exit watch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/* In this order, since each of them starts the next one. */
+	/* Stop them in this order: the probe queues the irq_work, which queues the work. */
 	unregister_kprobe(&probe);
 	irq_work_sync(&found_work);
 	cancel_work_sync(&watch_work);

@@ -25,12 +25,12 @@
  * writes to user memory. Here bpf_probe itself writes 1 to FILE, as its command, and prints how
  * often each helper succeeded.
  *
- * With -k one kprobe.multi link attaches it to all addresses in a file, one in each line: a
- * hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
+ * With -k one kprobe.multi link attaches the program to all addresses in a file, one in each line:
+ * a hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
  * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S for a session, and
  * -o for a program that may override results; -F gives flags of the link. With -w, each line is a
- * symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that a probe in there
- * misses hits.
+ * symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that a probe on that
+ * helper misses hits.
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
  * kernel reports for perf's event; with -s, "count N", and "stack" with its frames for each
@@ -71,9 +71,9 @@
 #define MAX_FRAMES	16
 #define MAX_STACKS	16
 #define PMU_TYPE	"/sys/bus/event_source/devices/kprobe/type"
-/* As format/retprobe of that PMU says: config:0. */
+/* Bit of attr.config for a return probe, as format/retprobe of that PMU says: config:0 */
 #define CONFIG_RETPROBE	1
-/* As format/wait: config:1 */
+/* Bit of attr.config for waiting for the module, as format/wait says: config:1 */
 #define CONFIG_WAIT	2
 /* BPF_F_KPROBE_MULTI_WAIT */
 #define MULTI_WAIT	2
@@ -94,7 +94,7 @@ struct value {
 	__u64 sum;
 };
 
-/* struct bpf_link_info for kprobe.multi, which headers have since Linux 6.6 */
+/* struct bpf_link_info for kprobe.multi: headers before Linux 6.6 do not have it. */
 struct multi_info {
 	__u32 type, id, prog_id, unused;
 	__u64 addrs;
@@ -109,10 +109,10 @@ struct stack {
 /* The helpers that -h tries */
 enum tried { STACKID, UPDATE, RINGBUF, SIGNAL, WRITE, NR_TRIED };
 
-/* What runs the program: perf, kprobe.multi, a session of that, or a BPF trampoline */
+/* What runs the program: perf, kprobe.multi, kprobe.session, or a BPF trampoline */
 enum way { PERF, MULTI, SESSION, TRAMPOLINE };
 
-/* The options, by their letters: NULL, or an argument */
+/* The options, by their letters: NULL if not given, or the argument, or "" */
 static const char *given[128];
 static bool is_return, is_list, with_stacks, with_value, with_tries, wait;
 static int helper;
@@ -121,7 +121,7 @@ static enum way way = PERF;
 
 static struct bpf_insn insns[MAX_INSNS];
 static int nr_insns;
-/* Jumps to the end of the program */
+/* Where the program jumps to its end; emit_end() sets the offsets of these jumps. */
 static int to_end[3], nr_to_end;
 
 /* Append instructions to the program. */
@@ -132,13 +132,13 @@ static int to_end[3], nr_to_end;
 	nr_insns += sizeof(_new) / sizeof(*_new);					\
 } while (0)
 
-/* emit_pointer - let a register point to a variable of the program */
+/* emit_pointer - let a register point to the variable at r10 + @at on the program's stack */
 static void emit_pointer(int reg, int at)
 {
 	emit(BPF_MOV64_REG(reg, BPF_REG_10), BPF_ALU64_IMM(BPF_ADD, reg, at));
 }
 
-/* emit_add - add to a number in what @base points to, with an instruction that adds to r1 */
+/* emit_add - load the number at @base + @at into r1, let @add add to r1, and store the number */
 static void emit_add(int base, int at, struct bpf_insn add)
 {
 	emit(BPF_LDX_MEM(BPF_DW, BPF_REG_1, base, at), add,
@@ -156,14 +156,14 @@ static void emit_override(int result)
 	     BPF_EMIT_CALL(BPF_FUNC_override_return));
 }
 
-/* emit_to_end - jump to the end on a condition */
+/* emit_to_end - if the condition is true for @reg and @number, jump to the end of the program */
 static void emit_to_end(int condition, int reg, int number)
 {
 	to_end[nr_to_end++] = nr_insns;
 	emit(BPF_JMP_IMM(condition, reg, number, 0));
 }
 
-/* emit_lookup - look up the key at r10 - 4; r0 points to the value */
+/* emit_lookup - let r0 point to the value of the key at r10 - 4; if there is none, end */
 static void emit_lookup(int map)
 {
 	emit_pointer(BPF_REG_2, -4);
@@ -197,7 +197,7 @@ static void write_program(int map, int stacks, int reg)
 	emit(BPF_ST_MEM(BPF_W, BPF_REG_10, -4, 0));
 	emit_lookup(map);
 	emit_add_one(BPF_REG_0, offsetof(struct value, count));
-	/* emit_add() leaves the sum in r1. */
+	/* emit_add_one() leaves the new count in r1. */
 	emit(BPF_MOV64_REG(BPF_REG_8, BPF_REG_1));
 	emit_add(BPF_REG_0, offsetof(struct value, sum),
 		 BPF_ALU64_REG(BPF_ADD, BPF_REG_1, BPF_REG_7));
@@ -227,7 +227,7 @@ static void write_cookie_program(int map)
 	emit_end(0);
 }
 
-/* check - end the program if a call has failed. Return: its result */
+/* check - exit if a call has failed. Return: the result of the call */
 static int check(int result, const char *what)
 {
 	if (result >= 0)
@@ -237,9 +237,9 @@ static int check(int result, const char *what)
 }
 
 /*
- * Callers have to clear all of @attr with { }, since the kernel refuses it if bytes that the
- * kernel does not know are not 0. An initializer that names a member would not do: if that is in a
- * union, the other bytes of the union need not be cleared.
+ * Callers have to clear all of @attr with { }, since the kernel refuses an @attr in which bytes
+ * that it does not know are not 0. An initializer that names a member would not do: if the member
+ * is in a union, the other bytes of the union need not be cleared.
  */
 static int bpf(int cmd, union bpf_attr *attr)
 {
@@ -280,14 +280,16 @@ static int make_map(int type, int value_size, int entries)
 	return check(bpf(BPF_MAP_CREATE, &attr), "BPF_MAP_CREATE");
 }
 
-/* emit_try - call a helper; r9 points to the numbers of calls that have succeeded */
+/* emit_try - call a helper, and count the call in the array at r9 if it succeeds */
 static void emit_try(int func, enum tried tried)
 {
 	emit(BPF_EMIT_CALL(func), BPF_JMP_IMM(BPF_JSLT, BPF_REG_0, 0, 3));
 	emit_add_one(BPF_REG_9, tried * sizeof(__u64));
 }
 
-/* make_tries - write the program that tries the helpers; @written: the memory that it writes */
+/*
+ * make_tries - write the program that tries the helpers; @written: where it writes to user memory
+ */
 static void make_tries(int map, __u64 *written)
 {
 	int stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(struct stack), MAX_STACKS);
@@ -337,7 +339,9 @@ static void write_one(const char *path)
 	close(fd);
 }
 
-/* The size of what follows a type: a fixed number of bytes, and more for each of its members */
+/*
+ * The size of the data after a struct btf_type: fixed bytes for its kind, and more for each member
+ */
 static size_t btf_extra(const struct btf_type *type)
 {
 	static const unsigned char fixed[NR_BTF_KINDS] = {
@@ -359,8 +363,8 @@ static size_t btf_extra(const struct btf_type *type)
 }
 
 /*
- * find_in_btf - find the number of a function's type, or 0
- * @first: number of the first type in @data; set to the number that follows the last one
+ * find_in_btf - find the type ID of a function, or return 0
+ * @first: ID of the first type in @data; set to the ID after that of the last one
  * @str_start: offset of the first string in @data; set to the offset after the last one
  */
 static __u32 find_in_btf(const char *data, const char *function, __u32 *first, __u32 *str_start)
@@ -383,13 +387,16 @@ static __u32 find_in_btf(const char *data, const char *function, __u32 *first, _
 	return found;
 }
 
-/* find_function - find a function's type in the BTF of the kernel, or of a module */
+/* find_function - find a function's type in the BTF of the kernel or of a module, for @attr */
 static void find_function(const char *function, union bpf_attr *attr)
 {
 	__u32 first = 1, str_start = 0, own_first, own_start;
 	union bpf_attr id = { };
 
-	/* The kernel's own types are the first ones. Those of modules continue their numbers. */
+	/*
+	 * The kernel's own BTF is first. In that of each module, IDs and offsets continue the
+	 * kernel's.
+	 */
 	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
 		union bpf_attr open = { };
 		struct bpf_btf_info info = { };
@@ -402,7 +409,10 @@ static void find_function(const char *function, union bpf_attr *attr)
 		if (!info.kernel_btf)
 			continue;
 		info.btf = (uintptr_t)malloc(info.btf_size);
-		/* No name is wanted. */
+		/*
+		 * get_info() has set the length. It must be 0, since there is no buffer for the
+		 * name.
+		 */
 		info.name_len = 0;
 		get_info(fd, &info, sizeof(info));
 		own_first = first;
@@ -462,7 +472,7 @@ static int load_program(const char *function)
 
 /*
  * make_link - attach the program through kprobe.multi, to the addresses in @attr, or through a
- * trampoline, as long as the descriptor is open
+ * trampoline. Closing the returned descriptor detaches it.
  */
 static int make_link(int program, union bpf_attr *attr)
 {
@@ -473,7 +483,7 @@ static int make_link(int program, union bpf_attr *attr)
 	if (way != TRAMPOLINE && is_return)
 		attr->link_create.kprobe_multi.flags |= BPF_F_KPROBE_MULTI_RETURN;
 	fd = bpf(BPF_LINK_CREATE, attr);
-	/* The kernel has no CONFIG_FPROBE, or no BPF trampolines for this processor. */
+	/* These errors say that CONFIG_FPROBE is off, or this processor has no BPF trampolines. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == 524 /* ENOTSUPP */))
 		exit(SKIP);
 	return check(fd, "BPF_LINK_CREATE");
@@ -500,7 +510,10 @@ static void set_cookie(int program, int event, __u64 cookie)
 	attr.link_create.target_fd = event;
 	attr.link_create.attach_type = BPF_PERF_EVENT;
 	attr.link_create.perf_event.bpf_cookie = cookie;
-	/* The link is left open until the program ends. */
+	/*
+	 * The link's descriptor stays open until bpf_probe exits: closing it would detach the
+	 * program.
+	 */
 	check(bpf(BPF_LINK_CREATE, &attr), "BPF_LINK_CREATE");
 }
 
@@ -514,7 +527,9 @@ static unsigned int read_number(const char *path)
 	return number;
 }
 
-/* attach - attach to a probe, or an event of tracefs, as long as the descriptor is open */
+/*
+ * attach - attach the program to a probe, or to an event of tracefs, until the descriptor is closed
+ */
 static int attach(int program, const char *name, __u64 offset)
 {
 	struct perf_event_attr attr = {
@@ -546,7 +561,7 @@ static int attach(int program, const char *name, __u64 offset)
 	return fd;
 }
 
-/* print_runs - print what the kernel has counted of the program, and of perf's event or -1 */
+/* print_runs - print the kernel's counts of the program, and of perf's event unless that is -1 */
 static void print_runs(int program, int event)
 {
 	struct bpf_prog_info info = { };
@@ -630,7 +645,7 @@ static void print_stacks(int map)
 	}
 }
 
-/* run_on_first_cpu - let the command hit the probe where perf's event is */
+/* run_on_first_cpu - run the command on CPU 0, the only CPU where perf's event makes records */
 static void run_on_first_cpu(void)
 {
 	cpu_set_t cpus;
@@ -652,8 +667,8 @@ static __u64 split_offset(char *name)
 }
 
 /*
- * read_addresses - read the lines of a file. Return: the number of lines. With -w the lines are
- * symbols, and the addresses of their strings are the result.
+ * read_addresses - read a file with one address in each line. With -w the lines are symbols, and
+ * the result has pointers to their strings. Return: the number of lines.
  */
 static int read_addresses(const char *path, __u64 **addresses)
 {
@@ -808,7 +823,7 @@ static void run_with_link(const char *path, const char *command)
 int main(int argc, char **argv)
 {
 	int opt, map = -1, stacks = -1, program, event;
-	/* On the stack, so that it is in memory: a handler cannot wait for a page. */
+	/* @written is on the stack, whose page is in memory: the program cannot wait for a page. */
 	__u64 written = 0, offset;
 
 	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:K:")) != -1) {

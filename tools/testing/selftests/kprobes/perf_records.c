@@ -95,7 +95,10 @@ static void print_record(const u8 *record)
 	}
 }
 
-/* Read what the CPUs have recorded since the last call. A record may wrap around at the end. */
+/*
+ * Read what the CPUs have recorded since the last call. A record may wrap around at the end of the
+ * buffer.
+ */
 static void read_records(void)
 {
 	u64 size = DATA_PAGES * page_size, end;
@@ -194,7 +197,7 @@ int main(int argc, char **argv)
 		read_probes(argv[1]);
 		read_records();
 	}
-	/* Slots are freed after grace periods. */
+	/* Slots are freed only after grace periods: wait for the records of that. */
 	for (i = 0; i < PATIENCE && slots; i++) {
 		sleep(1);
 		read_records();

@@ -55,7 +55,7 @@ enum fuzz_op {
  * @err: 0 or the errno of a registration, and @why the text of the reason
  * @emulated: there is an emulation
  * @slot: the slot's copy; 0 if there is none
- * @boosted: a jump back follows the copy, or it is a branch
+ * @boosted: a jump back follows the copy, or the copy is a branch itself
  * @branch: the copy is a branch with a new displacement
  * @post_slot: the copy in a slot with a call of the post_handlers' trampoline; or 0
  * @next: address of the next instruction
@@ -82,7 +82,7 @@ int fuzz_emulate(struct fuzz_regs *regs);
  *	raised an exception
  * @sig: 0, or the signal of an exception
  * @code: its si_code
- * @page_fault: it is a page fault, at @address
+ * @page_fault: the exception is a page fault, at @address
  */
 struct fuzz_outcome {
 	struct fuzz_regs regs;

@@ -123,7 +123,10 @@ static void on_alarm(int sig)
 		kill(child, SIGALRM);
 }
 
-/* Let the child run. Return: the signal that stops it; SIGALRM after some seconds. */
+/*
+ * Let the child run. Return: the signal that stops it; SIGALRM after 2 to 4 seconds, so that an
+ * instruction that loops does not stop the fuzzer.
+ */
 static int run(int how, siginfo_t *info)
 {
 	int status;
@@ -142,7 +145,10 @@ static bool is_step(int sig, const siginfo_t *info)
 	return sig == SIGTRAP && (info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT);
 }
 
-/* NT, AC and ID, which ptrace does not change: a popf at POPF does, and an int3 follows it. */
+/*
+ * NT, AC and ID: ptrace cannot change these flags. To clear them, the child executes the popf at
+ * POPF; the int3 that follows it stops the child.
+ */
 #define FLAGS_KEPT	0x244000UL
 #define POPF		(FUZZ_TRAMPOLINE + 0x100)
 
@@ -180,7 +186,7 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 	trace(PTRACE_SETREGSET, xstate, &fpu);
 	memset(out, 0, sizeof(*out));
 	out->regs = *in;
-	/* A string instruction with a prefix traps after each repetition. */
+	/* Single-stepping a string instruction with a REP prefix traps after each repetition. */
 	do {
 		sig = run(end == FUZZ_BY_INT3 ? PTRACE_CONT : PTRACE_SINGLESTEP, &info);
 		get_regs(&out->regs);
@@ -190,7 +196,7 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 	if (fpu_out)
 		trace(PTRACE_GETREGSET, xstate, &after);
 
-	/* Not an exception: the end of the step, or an int3 after the instruction */
+	/* No exception: the trap is the end of the step, or an int3 after the instruction. */
 	if (end != FUZZ_BY_INT3 && is_step(sig, &info))
 		return;
 	if (sig == SIGTRAP && info.si_code == SI_KERNEL && out->regs.ip != in->ip + 1) {
@@ -200,7 +206,10 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 	if (sig == SIGSEGV && info.si_code != SI_KERNEL) {
 		out->page_fault = true;
 		out->address = (unsigned long)info.si_addr;
-		/* The instruction was a branch to unmapped memory. */
+		/*
+		 * The instruction has succeeded: it is a branch to unmapped memory, where the fetch
+		 * faults.
+		 */
 		if (out->address == out->regs.ip && out->regs.ip != in->ip) {
 			out->page_fault = false;
 			out->address = 0;
@@ -220,7 +229,9 @@ static void map(unsigned long at, size_t size, int exec)
 		fail_with("mmap");
 }
 
-/* Make a descriptor with the base of fs, in 32-bit mode. Return: its selector. */
+/*
+ * In 32-bit mode, make a segment descriptor for fs with a base other than 0. Return: its selector.
+ */
 static unsigned int make_fs(void)
 {
 #ifndef __x86_64__
@@ -260,7 +271,7 @@ void fuzz_cpu_init(void)
 	memset((void *)(FUZZ_TRAMPOLINE & -4096UL), 0xcc, 4096);
 	*(u8 *)POPF = 0x9d;
 	*(unsigned long *)(POPF + 64) = 0x202;
-	/* The child inherits the descriptor. */
+	/* Before fork(), so that the child inherits the segment descriptor. */
 	fs = make_fs();
 	child = fork();
 	if (!child) {
@@ -272,14 +283,17 @@ void fuzz_cpu_init(void)
 		fail_with("fork");
 	trace(PTRACE_SETOPTIONS, NULL, (void *)PTRACE_O_EXITKILL);
 	trace(PTRACE_GETREGS, NULL, &template);
-	/* Not in a system call, so the kernel has none to restart. */
+	/* -1: the child is in no system call. Or else the kernel might restart one. */
 #ifdef __x86_64__
 	template.orig_rax = -1;
 	(void)fs;
 #else
 	template.orig_eax = -1;
 	template.xfs = fs;
-	/* gs has the base of thread-local data; ds has the base 0. */
+	/*
+	 * In 32-bit mode the C library's gs has the base of thread-local data. Let gs have base 0,
+	 * as ds.
+	 */
 	template.xgs = template.xds;
 #endif
 	trace(PTRACE_GETREGSET, (void *)NT_X86_XSTATE, &fpu);
@@ -309,7 +323,10 @@ static void randomize(struct fuzz_random *r, unsigned int at, unsigned int size,
  */
 void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 {
-	/* Sizes of AVX, masks, upper halves of zmm, and zmm16 to zmm31, in this mode */
+	/*
+	 * By number of the state, what this mode has of AVX, masks, upper halves of zmm, zmm16 to
+	 * zmm31
+	 */
 	static const unsigned int most[8] = {
 		[2] = NR_XMM * 16, [5] = 64, [6] = NR_XMM * 32, [7] = NR_XMM == 16 ? 1024 : 0,
 	};
@@ -350,15 +367,10 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 }
 
 /*
- * fuzz_fpu_compare() - compare two states of the FPU
- * @a: the state at the end of one test
- * @b: the state at the end of another
- *
- * The x87 instruction pointers differ, since one is in the copy, and are not compared. Neither is
- * XSTATE_BV: some CPUs call a state that is all zeros in use, and not each time. The kernel fills
- * in the values of what is not in use.
- *
- * Return: -1 if they are the same, or the offset of the first difference.
+ * The x87 instruction pointers are not compared: one of the tests executes the copy, which is at
+ * another address. XSTATE_BV is not compared either: some CPUs set the bit of a state that is all
+ * zeros at some times, and clear it at others. The kernel fills in the values of states whose bits
+ * are clear.
  */
 int fuzz_fpu_compare(const unsigned char *a, const unsigned char *b)
 {

@@ -48,7 +48,7 @@ static unsigned int fuzz_emit_evex(struct fuzz_random *r, u8 *p, bool x86_64)
 		p[3] |= 0x08;
 	if (fuzz_one_in(r, 2))
 		p[3] &= ~0x10;
-	/* No embedded broadcast or rounding, no masking */
+	/* In half of the encodings: no embedded broadcast or rounding, and no masking */
 	if (fuzz_one_in(r, 2))
 		p[3] &= ~0x97;
 	return 4;
@@ -71,7 +71,7 @@ static unsigned int fuzz_emit_vex(struct fuzz_random *r, u8 *p, enum fuzz_map ma
 	/* In 32-bit mode other values would make it les or lds. */
 	if (!x86_64 && !fuzz_one_in(r, 8))
 		p[1] |= 0xc0;
-	/* Most instructions with two operands want 1111 in vvvv. */
+	/* Most instructions with two operands raise #UD if vvvv is not 1111. */
 	if (fuzz_one_in(r, 2))
 		p[len - 1] |= 0x78;
 	if (fuzz_one_in(r, 2))
@@ -83,7 +83,7 @@ static unsigned int fuzz_emit_vex(struct fuzz_random *r, u8 *p, enum fuzz_map ma
  * fuzz_generate() - generate a random encoding
  * @r: the random sequence
  * @bytes: result: the instruction, and random bytes after it
- * @x86_64: it is for 64-bit mode
+ * @x86_64: the encoding is for 64-bit mode
  */
 void fuzz_generate(struct fuzz_random *r, u8 bytes[FUZZ_MAX_INSN], bool x86_64)
 {

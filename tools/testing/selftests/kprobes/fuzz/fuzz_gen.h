@@ -3,7 +3,8 @@
 #define FUZZ_GEN_H
 /*
  * A generator of random encodings from the opcode maps, and predicates of decoded instructions, for
- * the program and for the module. Both have to define u8, u32, u64, bool and struct insn before.
+ * the fuzzer's program and the module kp_fuzz. Both have to define u8, u32, u64, bool and struct
+ * insn before they include this file.
  */
 
 #define FUZZ_MAX_INSN	15
@@ -93,7 +94,10 @@ static inline bool fuzz_has_memory(const struct insn *insn)
 
 #define FUZZ_VEX_R		0x80
 
-/* Return a register's number: @low and, in 64-bit mode, the prefix's bit @rex or @vex. */
+/*
+ * Return a register's number: its low bits are @low. In 64-bit mode its bit 3 is the bit @rex of a
+ * REX prefix, or the inverted bit @vex of a VEX or EVEX prefix.
+ */
 static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
 {
 	u8 bits = insn->vex_prefix.bytes[1];
@@ -107,7 +111,7 @@ static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
 	return low | (bits & vex ? 0 : 8);
 }
 
-/* The register in ModRM's middle field; the index; the register in its last field or the base */
+/* The registers in ModRM.reg, in SIB.index, and in ModRM.rm or SIB.base */
 #define fuzz_reg_r(insn, low)	fuzz_reg(insn, low, 0x4, FUZZ_VEX_R)
 #define fuzz_reg_x(insn, low)	fuzz_reg(insn, low, 0x2, 0x40)
 #define fuzz_reg_b(insn, low)	fuzz_reg(insn, low, 0x1, 0x20)

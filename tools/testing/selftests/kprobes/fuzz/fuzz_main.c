@@ -8,12 +8,12 @@
  * length	The decoder's length has to be the number of bytes that the CPU fetches: at the end
  *		of a page, with the next one unmapped, the instruction runs, and one byte later it
  *		faults. objdump has to agree, unless the CPU has proved the decoder right.
- * copy		If it would be probed by a copy, the copy in its slot has to do what the
- *		original does: registers, flags, the state of the FPU, memory, exceptions, and
- *		the next instruction.
- * emulation	If it has an emulation, that has to do what the CPU does.
+ * copy		If kprobes would execute a copy of the instruction, the copy in the slot has to do
+ *		what the original does: registers, flags, the state of the FPU, memory, exceptions,
+ *		and the next instruction.
+ * emulation	If kprobes would emulate the instruction, the emulation has to do what the CPU does.
  *
- * Encodings and states are made of a seed and a number, so each can be repeated alone.
+ * Encodings and states are generated from a seed and a number, so each can be repeated alone.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -71,11 +71,11 @@ enum {
 	C_LENGTHS,
 	C_COPY_RUNS,
 	C_EMULATION_RUNS,
-	C_NO_ORACLE,		/* the CPU faults in user mode */
+	C_NO_ORACLE,		/* not tested: see has_oracle(), is_locked_verw() */
 	C_RUNS_THOUGH_UNKNOWN,
 	C_OBJDUMP,
 	C_OBJDUMP_BAD,
-	C_OBJDUMP_WRONG,	/* the CPU agrees with the decoder */
+	C_OBJDUMP_WRONG,	/* objdump disagrees, the CPU agrees with the decoder */
 	C_REFUSED_WRONG,	/* refused, and the decoder's length is wrong */
 	C_COUNTS,
 };
@@ -149,7 +149,10 @@ static void decode(void)
 	now.op = fuzz_decode(now.bytes, &now.insn);
 }
 
-/* After a REX prefix, and after four different ones, the decoder takes a prefix for the opcode. */
+/*
+ * Has the decoder taken a prefix for the opcode? It does so after a REX prefix, and after four
+ * different legacy prefixes.
+ */
 static bool is_prefix_as_opcode(void)
 {
 	static const u8 prefixes[] = {
@@ -161,7 +164,7 @@ static bool is_prefix_as_opcode(void)
 	       (memchr(prefixes, op, sizeof(prefixes)) || (X86_64 && (op & 0xf0) == 0x40));
 }
 
-/* Is it a string instruction with a prefix, which traps after each repetition? */
+/* Is it a string instruction with a REP prefix? Single-stepping traps after each repetition. */
 static bool repeats(void)
 {
 	const struct insn *insn = &now.insn;
@@ -180,7 +183,10 @@ static bool is_gather(void)
 		op == 0xc7);
 }
 
-/* An address in the middle of the arena, aligned in most cases. */
+/*
+ * Return an address in the middle of the arena, in half of the cases aligned to 64 bytes. Locked
+ * accesses are at least aligned to 8 bytes, since split locks may be slow.
+ */
 static unsigned long some_place(struct fuzz_random *r)
 {
 	unsigned long at = FUZZ_ARENA + FUZZ_ARENA_SIZE / 2 + 64 * fuzz_below(r, 16);
@@ -236,13 +242,16 @@ static void place_operand(struct fuzz_random *r)
 	} else if (mod || rm != 5) {
 		base = fuzz_reg_b(insn, rm);
 	}
-	/* EVEX has a factor of up to 64 for a displacement of one byte. */
+	/* EVEX multiplies a displacement of one byte by up to 64: choose a small one. */
 	if (insn->vex_prefix.nbytes == 4 && insn->displacement.nbytes == 1)
 		patch(insn_offset_displacement(insn), fuzz_below(r, 8), 1);
 	if (base >= 0 && insn->displacement.nbytes == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
 		patch(insn_offset_displacement(insn), fuzz_below(r, 512), 4);
 	decode();
-	/* In 32-bit mode an operand outside the arena could be in the fuzzer's own memory. */
+	/*
+	 * The base is also the index: divide the address by their sum. In 32-bit mode an operand
+	 * outside the arena could be in the fuzzer's own memory.
+	 */
 	if (base >= 0 && base == index) {
 		now.in.reg[base] = (target - insn->displacement.value) / (1 + (1UL << scale));
 		if (addr32)
@@ -250,8 +259,8 @@ static void place_operand(struct fuzz_random *r)
 		return;
 	}
 	/*
-	 * The base, sp, will be set to the rest of the address: with a large index it may not be
-	 * canonical, and not all CPUs return to user space with such a stack pointer.
+	 * The base, sp, will be set to the target minus the index. With a large index, sp might not
+	 * be canonical, and not all CPUs return to user space with such a stack pointer.
 	 */
 	if (base == FUZZ_SP && index >= 0)
 		now.in.reg[index] = fuzz_below(r, 64);
@@ -265,7 +274,7 @@ static void place_operand(struct fuzz_random *r)
 	if (insn_rip_relative(insn)) {
 		patch(insn_offset_displacement(insn), target - FUZZ_AT - insn->length, 4);
 	} else {
-		/* The index is added to the displacement; the sum is below 4 GiB. */
+		/* With a small index, the displacement that leads to the target has 32 bits. */
 		if (index >= 0 && X86_64 && !addr32) {
 			now.in.reg[index] = fuzz_below(r, 1 << 24);
 			add = now.in.reg[index] << scale;
@@ -311,7 +320,10 @@ static void place_implicit(struct fuzz_random *r)
 	}
 	if (!now.unsafe)
 		return;
-	/* place_operand() may set the base or the index: unsafe if that is this register. */
+	/*
+	 * The value of @reg keeps the access in the arena. If @reg is also the base or the index,
+	 * place_operand() overwrites that value.
+	 */
 	i = insn->sib.nbytes ? insn->sib.bytes[0] & 7 : insn->modrm.bytes[0] & 7;
 	now.unsafe = i == reg || (insn->sib.nbytes && (insn->sib.bytes[0] >> 3 & 7) == reg);
 }
@@ -369,7 +381,7 @@ static void reset_memory(void)
 	}
 }
 
-/* Registers that are different each time */
+/* Registers that rdtsc, rdtscp, rdrand and rdseed fill with other values each time */
 static u32 volatile_regs(void)
 {
 	struct insn *insn = &now.insn;
@@ -388,7 +400,7 @@ static unsigned long flags_compared(void)
 	/* rdrand, rdseed */
 	if (is_legacy(2, 0xc7) && now.insn.modrm.bytes[0] >= 0xf0)
 		mask &= ~FLAG_ARITHMETIC;
-	/* The CPU does not let a program change these. */
+	/* In user mode, popf cannot change these flags. */
 	return mask & ~(FLAG_IF | FLAG_IOPL);
 }
 
@@ -428,7 +440,10 @@ static bool memory_differs(const char *kind)
 	return true;
 }
 
-/* Compare with the outcome of the original. @from: start of the copy, @to: its end. */
+/*
+ * Compare with the outcome of the original. Execution must end at @from if there is an exception,
+ * or else at @to.
+ */
 static void compare(const char *kind, const struct fuzz_outcome *o, unsigned long from,
 		    unsigned long to)
 {
@@ -493,7 +508,10 @@ static void test_slot(void)
 		p->boosted ? p->next : p->slot + now.insn.length);
 }
 
-/* The slot with a call of the trampoline: the call follows the copy. */
+/*
+ * Test the slot that calls the trampoline for post_handlers. The call follows the copy, and returns
+ * to a jump to the next instruction.
+ */
 static void test_post_slot(void)
 {
 	const struct fuzz_probe *p = &now.probe;
@@ -528,7 +546,7 @@ static void test_post_slot(void)
 /* Does the instruction do the same in user mode as in the kernel? */
 static bool has_oracle(void)
 {
-	/* An emulation accesses the stack unchecked: the kernel always has one. */
+	/* An emulation accesses the stack without a check, since the kernel always has a stack. */
 	if (now.in.reg[FUZZ_SP] - FUZZ_ARENA - 64 >= FUZZ_ARENA_SIZE - 128)
 		return false;
 	if (!now.bare.sig)
@@ -683,7 +701,10 @@ static void test_execution(void)
 		++count[C_NO_ORACLE];
 		return;
 	}
-	/* A hypervisor may slow down locked accesses that cross a cache line. */
+	/*
+	 * A hypervisor may make locked accesses that cross a cache line so slow that the alarm
+	 * comes first.
+	 */
 	if (now.bare.sig == SIGALRM) {
 		++count[C_SLOW];
 		return;
@@ -698,7 +719,10 @@ static void test_execution(void)
 		     now.bare.regs.ip);
 		return;
 	}
-	/* If it is always emulated, its copy is only used to fault. */
+	/*
+	 * If kprobes always emulates the instruction, the CPU executes the copy only to raise a
+	 * fault.
+	 */
 	if (p->slot && (!p->emulated || p->boosted || now.bare.page_fault))
 		test_slot();
 	/* The trampoline's call needs a stack. */

@@ -52,7 +52,7 @@ bool fuzz_read_text(void *to, unsigned long addr, size_t size)
 	return fuzz_read(to, addr, size);
 }
 
-/* Any address is the start of a function of 64 bytes. */
+/* Say that each address is the start of a function of 64 bytes: the tested text has no symbols. */
 unsigned long kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size,
 					  unsigned long *offset)
 {
@@ -102,7 +102,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 /*
  * fuzz_decode() - decode an encoding
  * @bytes: MAX_INSN_SIZE bytes
- * @insn: result; it has the length 0 if there is no such instruction
+ * @insn: result; its length is 0 if there is no such instruction
  *
  * Return: the entry in the opcode maps.
  */
@@ -167,8 +167,8 @@ static unsigned long *fuzz_pt_reg(struct pt_regs *regs, unsigned int i)
  * fuzz_emulate() - run the emulation of the instruction that fuzz_probe() has prepared
  * @r: registers, changed as the emulation does
  *
- * Return: 0; 1 if the emulation has sent the CPU to the out-of-line copy, and must have
- * changed nothing else.
+ * Return: 0, or 1 if the emulation has redirected execution to the out-of-line copy. Then it must
+ * have changed nothing else.
  */
 int fuzz_emulate(struct fuzz_regs *r)
 {

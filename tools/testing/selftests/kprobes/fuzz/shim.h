@@ -2,10 +2,10 @@
 #ifndef FUZZ_SHIM_H
 #define FUZZ_SHIM_H
 /*
- * Replaces kernel headers for the files of kprobes that are compiled into the fuzzer. The
- * Makefile includes it before each of them, and provides empty files in place of the headers
- * that it replaces. The headers of the instruction decoder, asm/probepoint.h,
- * asm/text-patching.h and linux/kprobe_reason.h are the kernel's own.
+ * Replaces kernel headers for the files of kprobes that are compiled into the fuzzer. The Makefile
+ * includes it before each of these files, and provides empty files in place of the headers that it
+ * replaces. The headers of the instruction decoder, asm/probepoint.h, asm/text-patching.h and
+ * linux/kprobe_reason.h are the kernel's own.
  */
 
 #include <stdbool.h>
@@ -59,7 +59,7 @@ typedef long long s64, __s64;
 #define WARN_ONCE(x, ...)	BUG_ON(x)
 #define raw_local_irq_save(flags)	((flags) = 0)
 #define raw_local_irq_restore(flags)	((void)(flags))
-/* What is compared is the emulation, to any target. */
+/* Take any address for canonical: the emulation of a branch is compared for all targets. */
 #define __VIRTUAL_MASK_SHIFT	47
 #define __is_canonical_address(addr, bits)	((addr) || (bits))
 
@@ -78,7 +78,7 @@ static inline bool strstarts(const char *s, const char *prefix)
 
 #define isdigit(c)		((c) >= '0' && (c) <= '9')
 #define toupper(c)		((c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 'A' : (c))
-/* The opcode maps have small letters. */
+/* Hex digits in the opcode maps are small letters. */
 #define hex_to_bin(c)		(isdigit(c) ? (c) - '0' : (c) - 'a' + 10)
 
 #define le16_to_cpu(x)		((u16)(x))
@@ -245,7 +245,10 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 	return kprobe_reason_errno(why);
 }
 
-/* Called by an inline function for post_handlers, which nothing here calls. */
+/*
+ * Used by an inline function for post_handlers. The fuzzer does not call that function, so these
+ * need no definition.
+ */
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);
 void kprobe_leave(struct kprobe_level *level);

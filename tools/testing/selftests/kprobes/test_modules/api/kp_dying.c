@@ -10,7 +10,10 @@
 
 #include "kp_test.h"
 
-/* Only MIPS uses this state. It is below CPUHP_AP_SMPCFD_DYING, which runs the last irq_work. */
+/*
+ * This state is free here, as only MIPS uses it. A CPU that goes offline reaches it after
+ * CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
+ */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 
 static atomic_t late, ran;

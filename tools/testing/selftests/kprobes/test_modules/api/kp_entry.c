@@ -14,7 +14,7 @@ struct kp_entry_case {
 	const char *symbol;
 };
 
-/* Compilers warn of casts between types of functions. */
+/* Cast to an integer first, since compilers warn of casts between types of functions. */
 #define KP_ENTRY_FN(fn)		((void *)(unsigned long)(fn))
 
 static const struct kp_entry_case kp_entry_cases[] = {
@@ -31,7 +31,10 @@ KP_PRE_HANDLER(__kprobes, kp_entry_pre, kp_entry_in_handler = kprobe_function_en
 KP_RETURN_HANDLER(__kprobes, kp_entry_return,
 		  kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp))
 
-/* By symbol, by address, and by an offset of 0 or, on x86 after an endbr, of addr */
+/*
+ * Register a probe by symbol, one by address, and one by the address that the first one had in
+ * addr, which on x86 may be after an endbr.
+ */
 static void kp_entry_probes(struct kunit *test)
 {
 	const struct kp_entry_case *c = test->param_value;
@@ -93,7 +96,7 @@ asm(".pushsection .text, \"ax\"\n\t"
 	".size kp_entry_insns, . - kp_entry_insns\n\t"
 	".popsection");
 
-/* Inside a function, and at the entry of one that begins with no endbr */
+/* Probe the entry of a function that begins with no endbr, and an instruction inside it. */
 static void kp_entry_inside(struct kunit *test)
 {
 	struct kprobe entry = { .symbol_name = "kp_entry_insns" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Instructions for kprobes/explain: one for each reason for which kp_opt_codes.S has no
- * instruction. No CPU executes this code. CODE_END leaves room for a jump after each.
+ * instruction. No CPU executes this code. CODE_END leaves room for a jump after each instruction.
  */
 
 #include <asm/alternative.h>
@@ -55,7 +55,7 @@ kp_ex_\name:
 	STACK_FRAME_NON_STANDARD kp_ex_\name
 .endm
 
-/* The location is the first instruction. */
+/* The location is the first instruction after the one that CODE adds. */
 .macro CODE_AT name:req
 CODE \name
 	AT	\name
@@ -163,7 +163,7 @@ CODE_AT push
 	SOME_NOPS
 CODE_END push
 
-/* The trap after a single-step might not work after these. */
+/* These instructions change state on which the trap after a single-step depends. */
 CODE_AT state
 	lidt	(%_ASM_AX)
 	AT	state_second

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For api-explain.sh. The file kp_explain in debugfs has a line for each location: the name of a
- * case, and SYMBOL+OFFSET. Writing a word to the parameter refuse makes a registration that is
- * refused; reading the parameter gives the errno and the reason.
+ * case, and SYMBOL+OFFSET. Writing a word to the parameter refuse makes the module try a
+ * registration that kprobes refuses; reading the parameter gives the errno and the reason.
  */
 
 #include <linux/ftrace.h>
@@ -55,7 +55,7 @@ static void kp_show_case(struct seq_file *m, const char *name, unsigned long add
 	seq_printf(m, "%s %s\n", name, symbol);
 }
 
-/* Show several: some are in text on the blacklist. */
+/* Show several sites, since the first ones may be in blacklisted text. */
 #define KP_KERNEL_SITES	40
 
 static void kp_show_calls(struct seq_file *m, const char *name, struct static_call_site *site,
@@ -205,7 +205,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Called when the module is unloaded: until then, the filter may be set. */
+/* Free the filter only here: the case "redirects" sets it each time, and never clears it. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);

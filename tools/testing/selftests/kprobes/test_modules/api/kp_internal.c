@@ -43,7 +43,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
-/* These three are adjacent in the text. */
+/* Adjacent in the text: kp_internal_area() blacklists a range across all three. */
 asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));
@@ -52,7 +52,7 @@ KP_PLUS(, long, kp_internal_entry, 1)
 KP_PLUS(, long, kp_internal_forbidden, 1)
 NOKPROBE_SYMBOL(kp_internal_forbidden);
 
-/* Called by pointer: with IBT, kp_internal_plain() would need an endbr. */
+/* Cases call the target by pointer: with IBT, kp_internal_plain() would need an endbr for that. */
 static long kp_call_plain(long arg)
 {
 	return kp_internal_plain(arg);
@@ -83,7 +83,7 @@ static struct {
 	unsigned int hits, posts, other_hits, returns, own_returns;
 } kp;
 
-/* kprobe_running() for modules: its variable is not exported. */
+/* Does the same as kprobe_running(), which reads a variable that is not exported to modules. */
 static __kprobes struct kprobe *kp_running(void)
 {
 	struct kprobe_level *level;
@@ -215,7 +215,7 @@ static void kp_irq(struct irq_work *work)
 	kp.irq_done = true;
 }
 
-/* While a task is between these two, a hit in an interrupt must not be missed. */
+/* A hit in an interrupt between a task's kprobe_busy_begin() and _end() must not be missed. */
 static void kp_internal_busy_interrupted(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 30 * HZ;
@@ -331,7 +331,7 @@ static void kp_internal_running_return_busy(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_running());
 }
 
-/* get_kprobe() returns one kprobe for all probes at an address, the probepoint's. */
+/* For all probes at an address, get_kprobe() returns the kprobe embedded in the probepoint. */
 static void kp_internal_get_kprobe(struct kunit *test)
 {
 	struct kprobe *found;
@@ -358,7 +358,10 @@ static void kp_internal_get_kprobe(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kp_find(NULL));
 }
 
-/* A search for the highest address or for 0 must not find the mark of a removed probepoint. */
+/*
+ * A removed probepoint leaves a mark in the table. Searches for the highest address or for 0 must
+ * not find the mark.
+ */
 static void kp_internal_no_address(struct kunit *test)
 {
 	unsigned int i;
@@ -371,13 +374,13 @@ static void kp_internal_no_address(struct kunit *test)
 	}
 }
 
-/* After unregistration, addr is as the user has set it. */
+/* unregister_kprobe() must restore the addr that the user set. */
 static void kp_internal_given_address(struct kunit *test)
 {
 	void *nops = (void *)kp_internal_nops;
 	unsigned int i;
 
-	/* objtool warns of addresses within functions. */
+	/* Hide the address: objtool warns of addresses within functions. */
 	OPTIMIZER_HIDE_VAR(nops);
 	kp_probe = (struct kprobe){ .pre_handler = kp_pre, .offset = 4 };
 	for (i = 0; i < 16; i += 4) {
@@ -387,7 +390,10 @@ static void kp_internal_given_address(struct kunit *test)
 		unregister_kprobe(&kp_probe);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
-	/* An address found by symbol does not count as the user's. */
+	/*
+	 * If addr was found by symbol, unregistering keeps it, and another registration may replace
+	 * it.
+	 */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
 		kp_probe.offset = i;
@@ -440,7 +446,7 @@ static void kp_internal_blacklist(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden + 1));
-	/* by section, or by NOKPROBE_SYMBOL() */
+	/* These are in the section of __kprobes, or named by NOKPROBE_SYMBOL(). */
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)get_kprobe));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_busy_begin));
 	for (i = 0; i < ARRAY_SIZE(allowed); i++)
@@ -458,7 +464,7 @@ static void kp_internal_area(struct kunit *test)
 
 	mutex_lock(&kprobe_mutex);
 	ret = kprobe_add_area_blacklist(first + 1, third + 1);
-	/* Unloading removes the rest. */
+	/* Unloading the module removes the range that this leaves on the blacklist. */
 	if (!ret)
 		ret = kprobe_add_area_blacklist(first, first + 1);
 	kprobe_blacklist_del_range(first, first + 1);
@@ -513,10 +519,10 @@ static void kp_internal_slot_form(struct kunit *test)
 	enum x86_slot_form form;
 	void *insn;
 
-	/* On 64-bit, a jump to a return thunk makes room for the jump. */
+	/* On 64-bit the function ends with a jump to a return thunk, so the JTPR has room. */
 	if (opt && !IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the function has no room for a jump at the test");
-	/* A constant would be an address inside the JTPR, which prevents the jump. */
+	/* Hide the offset: code that loads an address inside the JTPR would prevent the jump. */
 	OPTIMIZER_HIDE_VAR(offset);
 	insn = (void *)kp_internal_plain + offset;
 	kp_register(test, &kp_probe, insn, false);
@@ -573,22 +579,22 @@ static void kp_internal_exception(struct kunit *test)
 		kunit_skip(test, "a step and a jump have more state than these registers");
 	copy = (unsigned long)kp_point()->arch.slot.copy;
 
-	/* The instruction is restarted, in its copy. */
+	/* Without a fixup, the CPU must restart the instruction in its copy. */
 	kp_raise(test, copy, X86_TRAP_VE, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 1);
 	KUNIT_EXPECT_EQ(test, kp_fault.trap, X86_TRAP_VE);
-	/* An exception table has another address for it. */
+	/* An exception table has set a fixup address, which must be kept. */
 	kp_raise(test, copy, X86_TRAP_VE, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
-	/* A machine check is not the instruction's. */
+	/* The instruction has not caused a machine check: its fault_handler must not be called. */
 	kp_raise(test, copy, X86_TRAP_MC, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
 }
 
-/* The page after the instruction may be one that cannot be read. */
+/* The function must not read the page after the instruction, which may be unreadable. */
 static __nocfi void kp_internal_restore_original(struct kunit *test)
 {
 	void (*restore)(u8 *buf, unsigned long addr) =
@@ -635,7 +641,7 @@ static void kp_internal_restarted(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, levels->top, &levels->level[0]);
 	KUNIT_EXPECT_EQ(test, levels->level[1].context, KPROBE_CONTEXT_NONE);
 	KUNIT_EXPECT_EQ(test, *depth, 0);
-	/* If one stays, the cases after this one need it as it was. */
+	/* If kprobes has not reset one of these, do it here for the cases that follow. */
 	levels->level[1].context = KPROBE_CONTEXT_NONE;
 	levels->top = &levels->level[0];
 	*depth = 0;

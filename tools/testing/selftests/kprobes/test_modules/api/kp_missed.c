@@ -89,14 +89,17 @@ static int kp_missed_ended(void)
 {
 	int ret = kp_missed_register(kp_missed_once);
 
-	/* The worker must not disable the probe before all hits have been counted. */
+	/*
+	 * Hold the mutex, so that the worker does not disable the probe before all hits are
+	 * counted.
+	 */
 	guard(mutex)(&kprobe_mutex);
 	if (!ret)
 		kp_missed_target(99);
 	return ret;
 }
 
-/* 3 nested hits, and 4 of 5 calls without an instance */
+/* 3 hits are nested, and 4 of 5 calls find no free instance. */
 static int kp_missed_limited(void)
 {
 	int ret;

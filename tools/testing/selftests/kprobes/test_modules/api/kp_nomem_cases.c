@@ -11,7 +11,7 @@
 #define KP_BATCH	150
 #define KP_TEXT		16
 
-/* Repetitions: a caller leaks if it keeps an allocation of each. */
+/* Repetitions: a caller leaks memory if an allocation of each repetition remains. */
 #define KP_PASSES	4
 
 /* Offset of the second instruction in kp_ret_many[]'s functions */
@@ -23,7 +23,7 @@ enum kp_op {
 	KP_OPTIMIZE,	/* register, wait for all jumps; the optimiser's allocations fail */
 	KP_JOIN,	/* register a second probe with a post_handler at an address */
 	KP_LEAVE,	/* unregister that second probe */
-	KP_ENABLE,	/* enable disabled probes at once; of several, the second is enabled */
+	KP_ENABLE,	/* enable disabled probes at once; the second of several is enabled */
 	KP_REMOVE,	/* unregister probes, all at once */
 	KP_DISABLE,	/* disable probes, one by one */
 };
@@ -188,7 +188,7 @@ static void kp_prepare(struct kunit *test)
 	}
 }
 
-/* Without memory, the optimiser retries. */
+/* Register the probes, and wait for all jumps: without memory, the optimiser retries. */
 static int kp_optimize(struct kunit *test)
 {
 	unsigned long timeout = jiffies + 120 * HZ;
@@ -261,7 +261,8 @@ static void kp_expect_done(struct kunit *test)
 	if (!kp_removes())
 		return;
 	/*
-	 * If ftrace lacked memory to change a filter, it changes the filter with the next change.
+	 * If there was no memory to change a filter of ftrace, the next batch tries again: make
+	 * one.
 	 */
 	kp_np_fill(&other, kp_plan->nr, false);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&other.rp.kp), 0);
@@ -283,7 +284,7 @@ static void kp_expect_failed(struct kunit *test)
 		for (i = 0; i < kp_plan->nr; i++) {
 			KUNIT_EXPECT_EQ(test, enable_kprobe(kps[i]), -EINVAL);
 			KUNIT_EXPECT_EQ(test, enable_kretprobe(rps[i]), -EINVAL);
-			/* At the given address, or after its endbr */
+			/* addr is the given address, or the one after its endbr. */
 			KUNIT_EXPECT_LE(test, (void *)kps[i]->addr - kp_function(i) -
 					kp_plan->offset, 4);
 			KUNIT_EXPECT_EQ(test, kps[i]->flags, 0);
@@ -302,7 +303,7 @@ static void kp_expect_failed(struct kunit *test)
 	default:
 		KUNIT_FAIL(test, "operation %d may not fail", kp_plan->op);
 	}
-	/* Harmless after a failed registration */
+	/* unregister_*() must be harmless after a failed registration. */
 	kp_unregister();
 }
 
@@ -425,14 +426,19 @@ KP_RUNS(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
 #ifdef CONFIG_OPTPROBES
 static void kp_nomem_optimize(struct kunit *test)
 {
-	/* The last detour buffer's page may not be freed yet, and is then used again. */
+	/*
+	 * The page of an earlier detour buffer may be used again, so only few allocations are
+	 * certain.
+	 */
 	static const struct kp_plan one = {
 		.op = KP_OPTIMIZE, .nr = 1, .passes = 2, .least = 2,
 	}, pages = {
 		.op = KP_OPTIMIZE, .nr = 80, .post = 2, .passes = 1, .stride = 16, .least = 80,
 	};
 
-	/* Let the jumps of this module's own probes be written first. */
+	/*
+	 * The optimiser also makes allocations for this module's own probes: let it finish these.
+	 */
 	kp_plan = &one;
 	kp_fill();
 	KUNIT_ASSERT_EQ(test, kp_optimize(test), 0);
@@ -492,7 +498,7 @@ static void kp_nomem_case_exit(struct kunit *test)
 	struct kp_np last;
 	int post;
 
-	/* Shared pools may have grown. */
+	/* A shared pool may have grown, and keeps that memory. */
 	if (kp_plan->op == KP_REGISTER && kp_plan->returns && kp_plan->nr == 1)
 		allowed += 2;
 	/* Ftrace keeps copies of its last filters: make them small. */

@@ -106,7 +106,7 @@ struct kp_site {
 	long failure;
 	/* kfree() or another function of kp_frees[] frees the result. */
 	bool accounted;
-	/* It calls other allocators: do not record their results. */
+	/* The function calls other allocators: do not record their results. */
 	bool encloses;
 	struct kprobe kp;
 	struct kretprobe rp;
@@ -129,7 +129,10 @@ static struct kp_site kp_sites[] = {
 	{ "set_memory_rox", KP_NO_FLAGS, -ENOMEM, false, true },
 };
 
-/* Has the allocation a flag of @has and none of @not? kprobes' own ones may sleep. */
+/*
+ * Has the allocation a flag of @has and none of @not? Those of kprobes may sleep: with
+ * __GFP_DIRECT_RECLAIM as @has, others' atomic ones are left out.
+ */
 static bool __kprobes kp_has_flags(const struct kp_site *site, struct pt_regs *regs, gfp_t has,
 				   gfp_t not)
 {
@@ -377,7 +380,10 @@ static int __init kp_nomem_init(void)
 		ret = register_kretprobe(&site->rp);
 		if (ret)
 			break;
-		/* Registered last, so its handler runs first */
+		/*
+		 * Registered last, so its handler runs first: a failed call takes no instance of
+		 * @rp.
+		 */
 		site->kp.symbol_name = site->name;
 		site->kp.pre_handler = kp_alloc_pre;
 		ret = register_kprobe(&site->kp);

@@ -26,7 +26,7 @@ struct kp_once {
 KP_PLUS(, long, kp_once_traced, 1)
 KP_PLUS(notrace, long, kp_once_notrace, 1)
 
-/* Not a loop, and no tail call: each level returns. */
+/* The barrier() prevents a tail call, so each level returns. */
 static noinline long kp_once_nest(long depth)
 {
 	long ret = depth ? kp_once_nest(depth - 1) : 0;
@@ -198,7 +198,7 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
 }
 
-/* Other probes at the address must still be called, also if they are registered later. */
+/* Other probes at the address must still be called, even if they are registered later. */
 static void kp_once_others(struct kunit *test)
 {
 	const struct kp_once_case *c = test->param_value;
@@ -331,7 +331,7 @@ static void kp_once_return_entry(struct kunit *test)
 	}
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);
-	/* While the request may be pending, the return probe is unregistered, and registered. */
+	/* Unregister the return probe while the request may be pending, and register it again. */
 	kp_kretprobe_del(test, &probe->rp);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe->rp), 0);
 	KUNIT_EXPECT_EQ(test, kp_once_nest(0), 1);

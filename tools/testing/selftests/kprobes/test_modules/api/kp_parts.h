@@ -2,12 +2,12 @@
 #ifndef KP_PARTS_H
 #define KP_PARTS_H
 
-/* Include this before a source file of kprobes, to build a copy of that into the module. */
+/* Include this before a source file of kprobes, to build a copy of that file into the module. */
 
 #include <kunit/visibility.h>
 #include "kp_test.h"
 
-/* Exported by the kernel's own copy */
+/* The kernel's own copy already exports these symbols. */
 #undef EXPORT_SYMBOL_IF_KUNIT
 #define EXPORT_SYMBOL_IF_KUNIT(...)
 

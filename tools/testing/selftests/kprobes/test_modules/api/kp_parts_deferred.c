@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cases for memory that kprobes frees late: in order, and only a part at a time */
+/* Cases for deferred frees: they must be done in order, and only a part of them at a time */
 
 #include "kp_parts.h"
 #include "../internal.h"
@@ -69,7 +69,10 @@ static void kp_deferred_reschedules(struct kunit *test)
 	kp_deferred_resched();
 	KUNIT_EXPECT_EQ(test, kp.nr, KP_DEFERRED);
 	KUNIT_EXPECT_EQ(test, kp.out_of_order, 0);
-	/* The first one waits alone: the worker is queued again for the others. */
+	/*
+	 * The worker frees the first object, then waits again. The next batch may follow that one
+	 * without cond_resched() in between.
+	 */
 	KUNIT_EXPECT_LE(test, kp.most, FREE_BATCH + 1);
 	KUNIT_EXPECT_EQ(test, kp.locked, 0);
 }

@@ -25,7 +25,7 @@ static int kp_set_filter_ips(struct ftrace_ops *ops, unsigned long *ips, unsigne
 	return 0;
 }
 
-/* The last address of a filter is removed by this. */
+/* To remove the last address of a filter, kprobes unregisters the ftrace_ops. */
 static int kp_unregister_function(struct ftrace_ops *ops)
 {
 	kp_removed++;
@@ -46,7 +46,10 @@ static int kp_unregister_function(struct ftrace_ops *ops)
 
 #include "../ftrace.c"
 
-/* A set of @nr probes in all its lists but the second, which has the probes with a post_handler */
+/*
+ * Return a set of @nr probes. @post and @all are 0, so its lists are all the same; the tested code
+ * reads only the third one, which has all probes.
+ */
 static struct probe_set *kp_filters_set(struct kunit *test, struct kprobe *kp, unsigned int nr)
 {
 	struct probe_set *set;
@@ -87,7 +90,10 @@ static void kp_filters_stay(struct kunit *test)
 	pp->addr = (void *)kp_filters_post;
 	pp->kp.flags = KPROBE_FLAG_FTRACE;
 	pp->set = (void __rcu __force *)none;
-	/* A probe with a post_handler joins another, or leaves it: either may be the first. */
+	/*
+	 * Of two probes at an address, the older one (@post is 0) or the newer one has a
+	 * post_handler.
+	 */
 	for (post = 0; post < 2; post++) {
 		unsigned int first = post ? BIT(FILTER_STAY) : BIT(FILTER_DIVERT);
 
@@ -99,7 +105,10 @@ static void kp_filters_stay(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
 		kp_filters_change(test, pp, both);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
-		/* A post_handler is added or removed. */
+		/*
+		 * Unregister the older probe: the post_handlers are swapped, so kp[0] stands for
+		 * the newer one.
+		 */
 		swap(kp[0].post_handler, kp[1].post_handler);
 		kp_filters_change(test, pp, one);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suites for parts of kprobes, which are compiled a second time into this module. So they can
- * have another size of slots, and a test is called whenever they reschedule, and can do there what
- * a hit would do at that moment.
+ * KUnit suites for parts of kprobes, which are compiled a second time into this module. In that
+ * copy slots may have another size, and cond_resched() calls the test, which can do there what a
+ * hit would do at that moment.
  */
 
 #include "kp_parts.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cases for the shared pools of return probes: what their workers do, and what hits do meanwhile */
+/*
+ * Cases for the shared pools of return probes: what their workers do, and what hits do in the
+ * meantime
+ */
 
 #include "kp_parts.h"
 #include "../internal.h"
@@ -13,7 +16,7 @@ static struct {
 	unsigned int most;
 	struct llist_head taken;
 	unsigned int nr_taken;
-	/* no queue for workers can be made */
+	/* make alloc_workqueue() fail */
 	bool fail_queue;
 	/* how often a hit has requested growth */
 	unsigned int requests;
@@ -64,7 +67,7 @@ static void __exit kp_pools_exit(void)
 
 module_exit(kp_pools_exit);
 
-/* Without its queue for workers, there is no shared pool. */
+/* If the workqueue for its workers cannot be made, there must be no shared pool. */
 static void kp_pools_no_queue(struct kunit *test)
 {
 	KUNIT_ASSERT_NULL(test, pool_wq);
@@ -203,7 +206,7 @@ static void kp_pools_grow_again(struct kunit *test)
 	kp.nr_taken = 0;
 	init_llist_head(&kp.taken);
 	scoped_guard(mutex, &pool_mutex) {
-		/* Let it grow by one chunk. */
+		/* Grow, then take instances until the pool must grow by one chunk. */
 		pool_grow(pool, GFP_KERNEL);
 		for (;;) {
 			guard(preempt)();
@@ -228,7 +231,7 @@ static void kp_pools_grow_again(struct kunit *test)
 }
 
 static struct kunit_case kp_pools_cases[] = {
-	/* Before the first shared pool is made */
+	/* The first case, since it needs that no shared pool was made before */
 	KUNIT_CASE(kp_pools_no_queue),
 	KUNIT_CASE(kp_pools_shrink_reschedules),
 	KUNIT_CASE(kp_pools_grow_again),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cases for slots of a size of which a page is no multiple, as on s390 */
+/* Cases for slots whose size is not a divisor of the page size, as on s390 */
 
 #include <linux/execmem.h>
 #include <linux/perf_event.h>
 #include "kp_parts.h"
 #include "../internal.h"
 
-/* The bytes after each structure. To read an owner beyond the array's end would return them. */
+/* Fill the bytes after each structure: code that reads an owner past the array's end gets them. */
 #define KP_SLOTS_BEYOND	0x5a
 
 static void *kp_slots_zalloc(size_t size, gfp_t gfp)
@@ -24,7 +24,7 @@ static void *kp_slots_zalloc(size_t size, gfp_t gfp)
 #define KPROBE_SLOT_SIZE	6
 #undef kzalloc
 #define kzalloc(size, gfp)	kp_slots_zalloc(size, gfp)
-/* No slot is executed, and perf is not told. */
+/* No CPU executes these slots, and perf is not told about them. */
 #define execmem_alloc(type, size)	vmalloc(size)
 #define execmem_free(p)			vfree(p)
 #define perf_event_ksymbol(...)		do { } while (0)

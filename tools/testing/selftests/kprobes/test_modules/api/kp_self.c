@@ -156,7 +156,7 @@ static KP_SUITE(kp_self, "kprobes_self");
  * so kprobes must not change it.
  */
 
-/* Some exist only in some configurations. */
+/* Some of these functions exist only in some configurations. */
 static const char *const kp_guard_names[] = {
 	"register_kprobe", "register_kprobes", "unregister_kprobe", "unregister_kprobes",
 	"register_kretprobe", "register_kretprobes", "unregister_kretprobe",
@@ -301,7 +301,7 @@ static void kp_guard_jump_is_there(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_self_target(i), 3 * (int)i + 1);
 		kp_kprobe_del(test, kp);
 	}
-	/* With nothing to wait for */
+	/* The function must also return if there is nothing to wait for. */
 	wait();
 	wait();
 }

@@ -2,17 +2,17 @@
 #ifndef KP_BENCH_H
 #define KP_BENCH_H
 
-/* Functions for probes on many instructions; instructions in each */
+/* Functions with many probed instructions; number of instructions in each */
 #define KP_BENCH_ROWS	100
 #define KP_BENCH_ROW	100
 /* Functions with ftrace's call, probed at their entries */
 #define KP_BENCH_ENTRIES	1000
 
-/* For kp_bench_scale: functions; probed places in each; instructions of two bytes in each place */
+/* For kp_bench_scale: functions; probepoints in each; two-byte instructions for each probepoint */
 #define KP_SCALE_ROWS	500
 #define KP_SCALE_ROW	100
 #define KP_SCALE_INSNS	3
-/* Functions with one probed place, one function for each CPU */
+/* Functions with one probepoint, one function for each CPU */
 #define KP_SCALE_CPUS	16
 
 /* Calls measured for one figure */
@@ -36,7 +36,7 @@ static noinline u64 __maybe_unused kp_call(void (*fn)(void))
 	return end - start;
 }
 
-/* kvfree() of the returned array frees the probes, too. */
+/* The probes are in the same allocation as the array: kvfree() of the array frees both. */
 static inline struct kprobe **kp_alloc_probes(int nr)
 {
 	struct kprobe **ptr = kvcalloc(nr, sizeof(*ptr) + sizeof(**ptr), GFP_KERNEL);

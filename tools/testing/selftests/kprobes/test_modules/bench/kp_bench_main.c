@@ -57,7 +57,7 @@ struct kp_cost {
 	u64 least, most;
 };
 
-/* Measure KP_BENCH_CALLS calls, after one that may cost more. */
+/* Measure KP_BENCH_CALLS calls, after a first one that may cost more. */
 static struct kp_cost kp_calls(void (*fn)(void))
 {
 	struct kp_cost cost = { .least = U64_MAX };
@@ -157,7 +157,10 @@ static void *kp_first_insn(void (*fn)(void))
 	return (void *)fn + ENDBR_INSN_SIZE;
 }
 
-/* Wait until a jump is at @addr, or no longer. Not every kernel shows jumps in flags. */
+/*
+ * Wait until there is a jump at @addr, or, if @wanted is false, until there is none. Read the text,
+ * since not every kernel shows jumps in flags.
+ */
 static int kp_wait_jump(const void *addr, bool wanted)
 {
 	return kp_poll((READ_ONCE(*(u8 *)addr) == JMP32_INSN_OPCODE) == wanted,
@@ -175,7 +178,7 @@ static int kp_wait_jumps(struct kprobe **probes, int nr)
 
 enum kp_way { KP_BREAKPOINT, KP_JUMP, KP_FTRACE };
 
-/* Is @p hit by @way, after a wait for its jump if that is wanted? */
+/* Do hits of @p arrive by @way? For KP_JUMP, first wait for the jump. */
 static bool kp_is_reached_by(struct kprobe *p, enum kp_way way)
 {
 	if (way == KP_JUMP)
@@ -212,8 +215,8 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
- * Register a probe on @fn, and reset the counts of handlers. Return: 1; or 0 if such a probe would
- * not be hit in the wanted @way, and is not registered; or an errno.
+ * Register a probe on @fn, and reset the counts of handlers. Return: 1; or 0, and no probe is
+ * registered, if its hits would not arrive by @way; or an errno.
  */
 static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_way way,
 			       unsigned int form)
@@ -233,7 +236,7 @@ static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_w
 
 /*
  * Print a line: name, instructions of a hit (a range if they differ), traps. Succeed without
- * a line if @fn is not hit by @way.
+ * a line if hits of @fn do not arrive by @way.
  */
 static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 		      void (*fn)(void), enum kp_way way, unsigned int form)
@@ -245,7 +248,7 @@ static int kp_measure(struct seq_file *m, const char *name, const char *suffix,
 	unsigned int traps;
 	int err;
 
-	/* Some kernels remove a jump later than unregister_kprobe(). */
+	/* Some kernels remove a jump only after unregister_kprobe() has returned. */
 	err = kp_wait_jump(kp_first_insn(fn), false);
 	if (err)
 		return err;
@@ -467,7 +470,7 @@ static struct kp_counts kp_count(void (*fn)(void))
 
 /*
  * Print a line: name, instructions, cycles and nanoseconds of KP_BENCH_CALLS hits, without the
- * calls. Succeed without a line if @fn is not hit by @way.
+ * calls. Succeed without a line if hits of @fn do not arrive by @way.
  */
 static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way,
 		      unsigned int form)
@@ -591,7 +594,7 @@ static int kp_bench_changes(struct seq_file *m)
 {
 	int err;
 
-	/* Leave out what only the first registration costs. */
+	/* Do not measure the first registration, which costs more than later ones. */
 	err = kp_register_others(0, KP_BATCH);
 	if (err)
 		return err;

@@ -5,7 +5,7 @@
  *
  * kp_bench_scale/grow	with up to @probes others: a hit, registering and unregistering
  * kp_bench_scale/hold	1 registers @probes probes, 0 unregisters them
- * kp_bench_scale/jumps	number of them that have a jump
+ * kp_bench_scale/jumps	number of these probes that have a jump
  * kp_bench_scale/now	the time-stamp counter
  * kp_bench_scale/cpus	a hit and a return while 1 to 16 CPUs hit one probe, or one each
  */

@@ -56,7 +56,7 @@ struct kp_frames {
 	struct completion done;
 };
 
-/* A kernel thread's stack has only frames of C functions. */
+/* Measure in a kernel thread: its stack has only frames of C functions. */
 static int kp_trace_thread(void *data)
 {
 	struct kp_frames *frames = data;

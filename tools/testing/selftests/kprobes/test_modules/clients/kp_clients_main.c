@@ -13,7 +13,7 @@
  *   their own result and `replaced` another; `result` is the last replacement.
  * - twice: both functions that have the name kp_cl_twice, N times
  *
- * Builds for any kernel's probes.
+ * The module uses nothing that only this implementation of kprobes has.
  */
 
 #include <linux/error-injection.h>
@@ -162,7 +162,7 @@ static int call_by_nmi(void)
 }
 #endif
 
-/* The task of all these contexts is the one that writes the parameter. */
+/* In all these contexts, the current task is the one that writes the parameter. */
 static int call_in_contexts(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(call_in_irq);
@@ -182,7 +182,10 @@ static int call_in_contexts(void)
 
 	irq_work_queue(&work);
 	irq_work_sync(&work);
-	/* A hash map that is changed in an NMI makes lockdep report an error and turn off. */
+	/*
+	 * With lockdep, send no NMI: a BPF program that changes a hash map in an NMI makes lockdep
+	 * report an error and turn off.
+	 */
 	return IS_ENABLED(CONFIG_PROVE_LOCKING) ? 0 : call_by_nmi();
 }
 
@@ -246,7 +249,7 @@ static int set_twice(int calls)
 	return 0;
 }
 
-/* Protected by the parameter lock */
+/* The module's parameter lock protects the array. */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
 

@@ -18,11 +18,11 @@ static struct task_struct *kp_victim;
 /* calls of the return probe's handlers */
 static int kp_entries, kp_returns;
 
-/* A jump can replace its first instructions. */
+/* The nops leave room for a jump. */
 KP_PLUS_WITH(static __noclone notrace, long, kp_oops_target, 1,
 	     asm volatile(".rept 16; nop; .endr"))
 
-/* Nothing is mapped in the last page. */
+/* If the task is the victim, write to the last page, where nothing is mapped. */
 static long __kprobes kp_oops_here(void)
 {
 	if (current == READ_ONCE(kp_victim))

@@ -34,7 +34,7 @@ static int __kprobes kp_pf_retry(struct kp_probe *probe, struct pt_regs *regs)
 
 KP_PLUS(, long, kp_pf_target, 1)
 
-/* Its instruction that reads has a fix-up. */
+/* The instruction that reads @from has a fix-up in the exception table. */
 noinline long kp_pf_target_reads(const int __user *from);
 noinline long kp_pf_target_reads(const int __user *from)
 {
@@ -54,7 +54,10 @@ static struct kp_probe *kp_pf_new(struct kunit *test, void *addr)
 static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int pre, int post,
 			 int fault)
 {
-	/* Powerpc emulates the instruction; if that faults, it also single-steps. */
+	/*
+	 * Powerpc emulates the instruction. If that faults, it also single-steps it, which faults
+	 * again.
+	 */
 	if (IS_ENABLED(CONFIG_PPC) && fault && probe->fault > fault)
 		fault = probe->fault;
 	kp_expect_counts(test, probe, pre, post, fault);
@@ -66,7 +69,7 @@ static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int p
 /* Handlers that raise a page fault */
 enum { KP_PF_PRE = 1, KP_PF_POST = 2, KP_PF_FAULT = 4 };
 
-/* Each call offers a fault to the fault_handler, if there is one. */
+/* In each call a handler faults. The fault_handler must be called, if there is one. */
 static void kp_pf_calls(struct kunit *test, int faulting, bool fault_handler)
 {
 	struct kp_probe *probe = kp_new_post(test, kp_pf_target, faulting & KP_PF_POST);
@@ -97,7 +100,7 @@ KP_CASE(kp_pf_without_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_POST, f
 /* A fault_handler is not called for its own fault, or there would be no end. */
 KP_CASE(kp_pf_of_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_FAULT, true))
 
-/* The fault_handler has handled the fault: the CPU tries again. */
+/* If the fault_handler has handled the fault, the CPU must execute the instruction again. */
 static void kp_pf_tried_again(struct kunit *test)
 {
 	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
@@ -115,7 +118,7 @@ static void kp_pf_tried_again(struct kunit *test)
 	}
 }
 
-/* Outside of a handler no fault_handler is called. */
+/* For a fault outside of a handler, no fault_handler must be called. */
 static void kp_pf_elsewhere(struct kunit *test)
 {
 	struct kp_probe *probe = kp_pf_new(test, kp_pf_target);
@@ -176,7 +179,9 @@ static void kp_pf_of_copy(struct kunit *test)
 	kp_register(test, probe);
 	for (i = 1; i <= KP_CALLS; i++) {
 		kp_clear_counts(probe);
-		/* Each time execution resumes at the probed address, that is another hit. */
+		/*
+		 * After each retry, execution resumes at the probed address, which is another hit.
+		 */
 		kp_pf_retries = i - 1;
 		pagefault_disable();
 		ret = kp_pf_target_reads(KP_NOWHERE);

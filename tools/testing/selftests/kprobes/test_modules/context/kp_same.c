@@ -27,7 +27,7 @@ static struct {
 	/* The pre_handler calls the function, and reads where nothing is mapped. */
 	bool busy;
 	long read;
-	/* The pre_handler sends the CPU to the next instruction. */
+	/* The pre_handler redirects execution to the next instruction. */
 	bool redirect;
 	/* How the task makes an interrupt or a softirq call the function */
 	struct irq_work work;
@@ -38,8 +38,8 @@ static struct {
 } kp;
 
 /*
- * With ftrace, the entry is ftrace's location. Each nop is boosted or stepped, or a jump replaces
- * several.
+ * If the kernel has ftrace, its call is at the entry. A probe on a nop is hit by a breakpoint or by
+ * a jump, which replaces several nops.
  */
 KP_PLUS_WITH(static __noclone, long, kp_same_target, 1,
 	     asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS)))
@@ -47,7 +47,7 @@ KP_PLUS_WITH(static __noclone, long, kp_same_target, 1,
 static void __kprobes kp_look(struct kp_seen *seen)
 {
 	seen->calls++;
-	/* With PREEMPT_RT, softirqs are counted elsewhere, by the task. */
+	/* With PREEMPT_RT, a counter of the task counts softirqs, not preempt_count(). */
 	seen->count = (preempt_count() & ~SOFTIRQ_MASK) | softirq_count();
 	seen->irqs_off = irqs_disabled();
 	seen->preemptible = preemptible();
@@ -70,7 +70,7 @@ static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* flags is always 0. */
+/* The argument flags must always be 0. */
 KP_POST_HANDLER(__kprobes, kp_same_post, kp_look(&kp.post); kp.wrong += !!flags)
 
 static int __kprobes kp_same_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)

@@ -40,7 +40,9 @@ void kp_stacks_callee(void)
 	kp_save(&kp.callee);
 }
 
-/* Each has only one call instruction, so that return addresses are the same in all traces. */
+/*
+ * Each caller has only one call instruction, so that return addresses are the same in all traces.
+ */
 KP_CALLER(static, kp_stacks_inner, const long *, kp_stacks_probed(arg))
 KP_CALLER(static, kp_stacks_outer, const long *, kp_stacks_inner(arg))
 
@@ -85,7 +87,10 @@ static bool kp_tails_differ(struct kunit *test, const char *what, const struct k
 	return true;
 }
 
-/* @trace must have @ip, if not 0, and then the callers that the callee saw. */
+/*
+ * If @ip is not 0, @trace must contain it. After it, @trace must have the callers that kp.callee
+ * has.
+ */
 static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 			   const struct kp_trace *trace, unsigned long ip)
 {
@@ -134,7 +139,10 @@ static bool kp_has_frame(int insn, bool post)
 	return insn > KP_MOV_RBP && insn < KP_POP_RBP - post;
 }
 
-/* The address in a post_handler's trace; 0 if the function has returned */
+/*
+ * The address in the probed function that a post_handler's trace has; 0 if the function has
+ * returned
+ */
 static unsigned long kp_after(int insn)
 {
 	return insn == KP_RET ? 0 : kp_insn(insn + 1);
@@ -153,7 +161,10 @@ static void kp_every_instruction(struct kunit *test, bool post)
 		KUNIT_ASSERT_EQ(test, kp.hits, 1);
 		KUNIT_ASSERT_LT(test, kp_find_probed(&kp.callee), kp.callee.nr);
 		kp_check_trace(test, insn, "pre", &kp.pre, kp_insn(insn));
-		/* After a call, the callee is the first entry, then its return address. */
+		/*
+		 * After a call, a post_handler's trace has the callee first, then the return
+		 * address.
+		 */
 		if (post)
 			kp_check_trace(test, insn, "post", &kp.post, kp_after(insn));
 		kp_kprobe_del(test, &kp.kp);
@@ -166,7 +177,7 @@ static void kp_every_instruction(struct kunit *test, bool post)
 KP_CASE(kp_stacks_in_pre, kp_every_instruction(test, false))
 KP_CASE(kp_stacks_in_post, kp_every_instruction(test, true))
 
-/* The callee's trace is from the call that does not fault. */
+/* The callee's trace is from the call that does not fault: the other call does not get there. */
 static void kp_stacks_in_fault(struct kunit *test)
 {
 	const long *from;
@@ -177,7 +188,10 @@ static void kp_stacks_in_fault(struct kunit *test)
 		kp_register(test, kp_insn(KP_LOAD), post);
 		for (bad = 0; bad < 2; bad++) {
 			from = bad ? KP_BAD : &kp_good;
-			/* One call instruction for both */
+			/*
+			 * Hide both, or else the compiler might unroll the loop and have two call
+			 * instructions.
+			 */
 			OPTIMIZER_HIDE_VAR(from);
 			OPTIMIZER_HIDE_VAR(bad);
 			KUNIT_EXPECT_EQ(test, kp.fault.nr, 0);
@@ -221,7 +235,7 @@ static bool kp_within(unsigned long addr, unsigned long start, unsigned long siz
 	return addr - start < size;
 }
 
-/* Has an interrupt hit the copy of kp_stacks_fill()'s instruction in a slot? */
+/* Has an interrupt arrived while the CPU executes the copy of kp_stacks_fill()'s instruction? */
 static bool kp_is_in_slot(struct pt_regs *regs)
 {
 	return regs && !user_mode(regs) &&

@@ -240,8 +240,8 @@ static bool kf_shares(const struct kf_user *user, enum kf_kind kind, const unsig
 }
 
 /*
- * Only one user at a time may redirect a function, and none if a direct trampoline has not agreed
- * to share it.
+ * Only one user at a time may redirect a function, and no user may if the function has a direct
+ * trampoline that has not agreed to share it.
  */
 static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter)
 {
@@ -301,7 +301,7 @@ static void kf_add(struct kunit *test, struct kf_user *user, unsigned long *some
 static void kf_remove(struct kunit *test, struct kf_user *user, unsigned long *some)
 {
 	bitmap_and(some, some, user->filter, KF_TARGETS);
-	/* An empty filter means all functions. */
+	/* Leave something in the filter: an empty filter means all functions. */
 	if (bitmap_empty(some, KF_TARGETS) || bitmap_equal(some, user->filter, KF_TARGETS))
 		return;
 	KUNIT_EXPECT_EQ(test, kf_set(user, some, 1, 0), 0);
@@ -479,7 +479,7 @@ static void kf_cost(struct kunit *test)
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
 	ret = ftrace_set_filter_ips(&user->ops, ips, 1, 1, 0);
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
-	/* Already in the filter */
+	/* Adding a function that is in the filter already must check no function. */
 	ret = ftrace_set_filter_ips(&user->ops, ips + 1, 1, 0, 0);
 	KUNIT_EXPECT_EQ(test, kf_tests_of(test, ret), 0);
 	ret = unregister_ftrace_function(&user->ops);
@@ -517,7 +517,7 @@ static int kf_ask(struct ftrace_ops *ops, enum ftrace_ops_cmd cmd)
 
 static void kf_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	/* Not empty: an empty one would announce that the path is changed. */
+	/* Not empty: kprobes takes an empty post_handler as a request not to optimise the probe. */
 	WRITE_ONCE(kf_asked[0], READ_ONCE(kf_asked[0]));
 }
 

@@ -122,7 +122,7 @@ void kp_ft_patched_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, looks->pre, 1);
 	KUNIT_EXPECT_EQ(test, looks->pre_regs.ip, (unsigned long)looks->kp.addr + 1);
 
-	/* A disabled one can be registered, but not enabled. */
+	/* A disabled probe with a post_handler can be registered, but not enabled. */
 	disabled->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, kp_register(test, disabled), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), -EBUSY);

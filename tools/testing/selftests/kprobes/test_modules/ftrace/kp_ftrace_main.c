@@ -58,7 +58,9 @@ static void kp_ft_where(struct kunit *test)
 	struct kp_probe *inside;
 	int i;
 
-	/* Hide that it is constant: objtool would reject the code. */
+	/*
+	 * Hide that @entry is constant: objtool would reject code with an address after an ENDBR.
+	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	if (is_endbr(*(u32 *)entry))
 		entry += ENDBR_INSN_SIZE;
@@ -81,14 +83,17 @@ static void kp_ft_where(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, kp_register(test, inside), -EILSEQ, "+%d", i);
 		KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	}
-	/* The next instruction is not ftrace's. */
+	/* A probe on the next instruction is hit by a breakpoint, not through ftrace. */
 	inside = kp_registered(test, (void *)entry + MCOUNT_INSN_SIZE);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&inside->kp));
 	kp_expect_call(test, inside, kp_ft_target, 1);
 	kp_expect_hits(test, probe, 2);
 
 	kp_unregister(test, probe);
-	/* The flag stays, since handlers may still read it; the next registration clears it. */
+	/*
+	 * Unregistering keeps KPROBE_FLAG_FTRACE, since handlers may still read it. The next
+	 * registration must clear it.
+	 */
 	probe->kp.addr = inside->kp.addr;
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_ftrace(&probe->kp));
@@ -118,7 +123,7 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
 #ifdef CONFIG_X86_64
-	/* Clients may read the whole words. */
+	/* Handlers may read the whole words, so the upper bits must be 0. */
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.csx, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ssx, __KERNEL_DS);
 #endif

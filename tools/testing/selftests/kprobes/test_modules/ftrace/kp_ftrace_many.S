@@ -6,7 +6,10 @@
 
 kp_entries kp_ft_many KP_FT_MANY
 
-/* Adds to the argument; a handler redirects execution to it before the probed function. */
+/*
+ * A handler redirects execution here. The function adds to the argument, and returns to the probed
+ * function.
+ */
 SYM_FUNC_START(kp_ft_add_thousand)
 	add	$1000, %_ASM_ARG1
 	RET

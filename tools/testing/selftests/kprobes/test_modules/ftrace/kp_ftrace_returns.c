@@ -45,8 +45,8 @@ static void kp_ft_expect_own(struct kunit *test, struct kprobe *kp, void *own, b
 	u8 text[CALL_INSN_SIZE];
 
 	/*
-	 * With a second user, the entry calls a trampoline of ftrace for both. The base kernel
-	 * has no other.
+	 * With a second user, the entry calls a trampoline of ftrace for both. The base kernel's
+	 * kprobes has no trampoline of its own.
 	 */
 	if (kp_ft_crowd || !own)
 		return;
@@ -128,7 +128,7 @@ static int kp_ft_call_target(struct kprobe *kp, struct pt_regs *regs)
 /*
  * Hits of a return probe that is the only user of the entry and has no entry_handler: in a handler,
  * where the call must be missed; where RCU is not watching; and after an entry_handler was set
- * though the probe is registered.
+ * while the probe was registered.
  */
 void kp_ft_return_alone(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Targets of the suite kprobes_ftrace, in a file of their own so that calls are not inlined.
- * Each differs from the others, so that none are merged.
+ * Each differs from the others, so that the compiler merges none of them.
  */
 
 #include <linux/context_tracking.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Three threads look up, again and again, where ftrace's call is in a function of this module. The
- * parameter missed counts the lookups that did not find it.
+ * Three threads keep looking up the address of ftrace's call in a function of this module, while
+ * the script loads and unloads other modules, which changes the records of ftrace. Each lookup must
+ * find the call: the parameter missed counts those that have not.
  */
 
 #include <linux/kthread.h>

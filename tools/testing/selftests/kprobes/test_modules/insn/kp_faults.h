@@ -7,13 +7,13 @@
 /* Outcomes of a case */
 #define KP_NOWHERE	0
 #define KP_WENT_ON	1	/* the instruction was executed */
-#define KP_FIXED_UP	2	/* it was not, and the fix-up was */
+#define KP_FIXED_UP	2	/* the fix-up was executed instead */
 
 /* Flags of a case */
 #define KP_NO_EXTABLE	0x01	/* no fix-up: die notifiers are called */
 #define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
 #define KP_X87		0x04	/* within kernel_fpu_begin() */
-#define KP_OOPS		0x08	/* the script looks at its oops */
+#define KP_OOPS		0x08	/* the script checks the oops that this causes */
 #define KP_BRANCHES	0x10	/* QEMU's TCG branches, and raises the exception at the target */
 
 #define KP_GOOD_VALUE	0x600d
@@ -69,7 +69,9 @@ static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 	return IS_ENABLED(CONFIG_X86_64) ? &regs->di : &regs->ax;
 }
 
-/* Stores a value by one instruction; its offset and the next instruction's */
+/*
+ * Stores a value with one instruction. The offsets are those of this instruction and of the next.
+ */
 void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
@@ -92,7 +94,7 @@ static inline void *kp_load_addr(void)
 	return (void *)kp_kernel_load + kp_kernel_load_insn;
 }
 
-/* Wait until probes are optimised, where they can be. */
+/* Module parameter: after registering a probe, wait until it is optimised, if it can be. */
 extern bool kp_faults_opt;
 
 static inline void kp_faults_register(struct kunit *test, struct kp_probe *probe)

@@ -13,7 +13,7 @@
 #ifdef CONFIG_X86_64
 #define KP_OUTCOME	_ASM_RIP(kp_faults_outcome)
 #else
-/* A case may have loaded another ds. */
+/* A case may have loaded another ds, so use ss. */
 #define KP_OUTCOME	%ss:kp_faults_outcome
 #endif
 
@@ -114,7 +114,7 @@ PAGE_FAULT "rep stosb", pre=W(cld; BAD(DI); mov $64, %ecx)
 /* The string instruction reaches the unmapped page after 16 bytes. */
 PAGE_FAULT "rep movsb", pre=W(cld; mov MEM_EDGE, %SI; mov $64, %ecx)
 PAGE_FAULT W(rep SIZED(movs)), pre=W(cld; mov MEM_EDGE, %SI; mov $9, %ecx)
-/* Emulated if possible */
+/* Branches that kprobes emulates if it can read the target */
 PAGE_FAULT W(jmp *(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
 PAGE_FAULT W(call *8(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
 FAULT W(mov 16(%BX), %DX), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
@@ -152,7 +152,7 @@ FAULT "mov (%rbx), %r8", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "mov %r8, (%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "orl $1, 64(%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
 FAULT "jmp *16(%rbx)", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
-/* Branches to such an address */
+/* Branches to a non-canonical address */
 FAULT "jmp *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
 FAULT "call *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
 FAULT "jmp *(%rbx)", X86_TRAP_GP, flags=KP_BRANCHES, \
@@ -183,7 +183,7 @@ FAULT "fxrstor 8(%ebx)", X86_TRAP_GP, flags=KP_X87
 FAULT "aam $0", X86_TRAP_DE
 #endif
 
-/* A pending exception of the FPU, which its next instruction raises */
+/* A pending exception of the FPU, which the next FPU instruction raises */
 FAULT "fwait", X86_TRAP_MF, flags=KP_X87|KP_MAY_FAULT, fixed="fninit", \
 	pre=W(fninit; movw $0x033b, (%BX); fldcw (%BX); fld1; fldz; fdivrp)
 
@@ -271,7 +271,10 @@ SYM_FUNC_START(kp_kernel_load)
 SYM_FUNC_END(kp_kernel_load)
 _ASM_EXTABLE(.Lkernel_load, .Lkernel_load_failed)
 
-/* They call kp_called() through memory, from where it returns to the caller of kp_kernel_jump(). */
+/*
+ * Call kp_called(), or jump to it, through a pointer in memory. After the jump, kp_called() returns
+ * to the caller of kp_kernel_jump().
+ */
 SYM_FUNC_START(kp_kernel_call)
 	FRAME_BEGIN
 .Lkernel_call:

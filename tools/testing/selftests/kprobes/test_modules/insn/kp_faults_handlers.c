@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit suite: what a fault_handler may do, faults of handlers, other breakpoints */
+/*
+ * KUnit suite: what a fault_handler may do, faults of handlers, and int3s that belong to no probe
+ */
 
 #include <asm/trapnr.h>
 #include "kp_faults.h"
@@ -40,7 +42,10 @@ static struct kp_probe *kp_faulty_new(struct kunit *test, void *addr)
 	return probe;
 }
 
-/* With a post_handler and without, as the slot is different */
+/*
+ * The fault_handler repairs a fault, so that the copy must be executed again. Probes with a
+ * post_handler and without have different slots: test both.
+ */
 static void kp_faulty_retries(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());
@@ -57,7 +62,7 @@ static void kp_faulty_retries(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, probe->trap, X86_TRAP_PF);
 		KUNIT_EXPECT_EQ(test, probe->ip, (unsigned long)kp_load_addr());
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
-		/* The hit is over, and does not disturb the next one. */
+		/* The hit has ended, and must not disturb the next one. */
 		KUNIT_EXPECT_EQ(test, kp_kernel_load(&kp_good), KP_GOOD_VALUE);
 		kp_expect_counts(test, probe, 2, 2 * !i, 1);
 		kp_unregister(test, probe);
@@ -109,7 +114,7 @@ KP_CASE(kp_faulty_retries_jump,
 	kp_faulty_retries_branch(test, (void *)kp_kernel_jump + kp_kernel_jump_insn,
 				 kp_kernel_jump))
 
-/* After a fault that ended with @result, the next hit is complete. */
+/* After a fault that ended with @result, the next hit must be complete. */
 static void kp_faulty_once(struct kunit *test, struct kp_probe *probe, long result)
 {
 	kp_faults_register(test, probe);
@@ -131,7 +136,10 @@ static void kp_faulty_skips(struct kunit *test)
 
 KP_CASE(kp_faulty_leaves, kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT))
 
-/* The fault_handler registered last must be called first; after one that returns 1, no other. */
+/*
+ * The fault_handler registered last must be called first. After one has returned 1, no other may be
+ * called.
+ */
 static void kp_faulty_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];
@@ -322,7 +330,9 @@ static long kp_run_int3(void)
 	return kp_foreign_int3(100);
 }
 
-/* At an unprobed address, without and with probes around it */
+/*
+ * An int3 without a probe must reach the die notifier, also if instructions around it are probed.
+ */
 static void kp_int3_unprobed(struct kunit *test)
 {
 	static const int around[] = { KP_FOREIGN_NOP, KP_FOREIGN_BEFORE, KP_FOREIGN_AFTER };
@@ -341,7 +351,7 @@ static void kp_int3_unprobed(struct kunit *test)
 	}
 }
 
-/* In a function that a handler calls */
+/* The die notifier must also get an int3 in a function that a handler calls. */
 static void kp_int3_in_handlers(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());
@@ -362,7 +372,10 @@ static void kp_int3_in_handlers(struct kunit *test)
 	kp_expect_counts(test, probe, 3, 2, 1);
 }
 
-/* An int3 in a function that a handler calls, with probes around it, whose hits must be missed */
+/*
+ * A handler calls a function with an int3 between two probed instructions. The die notifier must
+ * get the int3, and the hits of the two probes must be missed.
+ */
 static void kp_int3_among_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_faulty_new(test, kp_load_addr());

@@ -16,7 +16,7 @@
 
 static struct {
 	struct kp_probe *probe, *second;
-	/* the stack of the task that sleeps */
+	/* the task that sleeps in the page fault, and its stack then */
 	struct task_struct *task;
 	struct kp_trace trace;
 } kp;
@@ -39,7 +39,7 @@ static struct kp_probe *kp_paging_probe(struct kunit *test, void *insn, bool pos
 	return probe;
 }
 
-/* An access that paged in, however often, is one hit. */
+/* An access is one hit, however many page faults it had. */
 static void kp_is_one_hit(struct kunit *test, struct kp_probe *probe, bool post, int faults)
 {
 	KUNIT_EXPECT_EQ(test, kp_mem.faults, faults);
@@ -75,7 +75,7 @@ static void kp_paging_load(struct kunit *test)
 	struct kp_probe *probe;
 
 	kp_paging_access(test, KP_INSN(load), kp_load, 0x1234567, 0x1234567, 0x1234567);
-	/* Where nothing is mapped, the fix-up is reached. */
+	/* Nothing is mapped at NULL: execution must resume at the fix-up. */
 	probe = kp_paging_probe(test, KP_INSN(load), true);
 	KUNIT_EXPECT_EQ(test, kp_user_load(NULL), -EFAULT);
 	kp_is_one_hit(test, probe, false, 1);
@@ -115,7 +115,10 @@ static void kp_paging_move(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wrong, 0);
 		kp_is_one_hit(test, probe, post, KP_PAGES);
 	}
-	/* Over the end: bytes are copied up to it, then the fix-up is reached. */
+	/*
+	 * The move crosses the end of the mapping: it must copy the bytes up to there, and then
+	 * execution must resume at the fix-up.
+	 */
 	kp_mem_map(test);
 	KUNIT_ASSERT_EQ(test, vm_munmap(kp_mem.addr + PAGE_SIZE, PAGE_SIZE), 0);
 	probe = kp_paging_probe(test, KP_INSN(move), true);
@@ -144,7 +147,7 @@ static void kp_paging_asks(struct kunit *test)
 
 /* Changes of the probepoint during the page fault */
 
-/* Add 7 to 1000; the page is mapped after @meanwhile. */
+/* Add 7 to 1000. While the task waits in the page fault, another task calls @meanwhile. */
 static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 {
 	struct task_struct *task = kp_mem_begin(test, meanwhile);
@@ -158,7 +161,7 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 /* Other probes, which get the freed slot of the first one */
 static struct kprobe kp_others[5];
 
-/* After @meanwhile, the probe is not hit, nor its post_handler called. */
+/* After @meanwhile, the probe must not be hit any more, nor its post_handler called. */
 static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 {
 	int post, i;
@@ -168,7 +171,7 @@ static void kp_paging_disappears(struct kunit *test, void (*meanwhile)(void))
 		kp_add_meanwhile(test, meanwhile);
 		KUNIT_EXPECT_EQ(test, kp_user_add(kp_user(128), 1), 1007);
 		kp_expect_counts(test, kp.probe, 1, 0, 0);
-		/* This is harmless if @meanwhile has unregistered it. */
+		/* This is harmless if @meanwhile has unregistered the probe. */
 		kp_unregister(test, kp.probe);
 		for (i = 0; i < ARRAY_SIZE(kp_others); i++)
 			unregister_kprobe(&kp_others[i]);
@@ -262,14 +265,14 @@ static void kp_paging_reshape(struct kunit *test)
 
 static void kp_meanwhile_trace(void)
 {
-	/* The task has completed @asked, and is about to sleep. */
+	/* The task has completed @asked, and is about to sleep: wait until it does. */
 	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
 		usleep_range(100, 200);
 	kp.trace.nr = stack_trace_save_tsk(kp.task, kp.trace.entry, KP_DEPTH, 0);
 	kp_mem.error = kp.trace.nr ? 0 : -ENOENT;
 }
 
-/* A task that sleeps in a fault of a copy has the probed address in its trace. */
+/* The trace of a task that sleeps in a fault of a copy must have the probed address. */
 static void kp_paging_trace(struct kunit *test)
 {
 	unsigned int i, post;

@@ -21,8 +21,8 @@ static struct {
 
 /*
  * A handler hits an instruction whose copy faults. To handle the fault, kprobes looks up the owner
- * of the slot with xa_load(). That is still in the context of the handler, so this call must not
- * hit a probe on xa_load().
+ * of the slot with xa_load(). The lookup is still in the context of the handler, so it must not hit
+ * a probe on xa_load().
  */
 
 static long __kprobes kp_fault_in_handler(void)
@@ -201,7 +201,7 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 		regs.ds = __USER_DS;
 #endif
 		m.ip = regs.ip;
-		/* It does not recover from a load of the kernel's own memory. */
+		/* The kernel must not recover from a load of its own memory. */
 		for (user = 0; user < 2; user++) {
 			m.kflags = 0;
 			regs.di = user ? PAGE_SIZE : (unsigned long)&number;
@@ -231,11 +231,11 @@ static void kp_steps_gone_int3(struct kunit *test)
 		u16 cs;
 		int ret;
 	} cases[] = {
-		/* The original is there again: execute it. */
+		/* The original instruction is back in the text: the CPU must execute it. */
 		{ plain, __KERNEL_CS, 1 },
-		/* A breakpoint that is still there belongs to other code. */
+		/* A breakpoint that is still in the text belongs to other code. */
 		{ foreign, __KERNEL_CS },
-		/* Breakpoints of user space are never ours. */
+		/* Breakpoints of user space never belong to kprobes. */
 		{ plain, __USER_CS },
 	};
 	unsigned long flags;

@@ -2,7 +2,7 @@
 #ifndef KP_FLAGS_H
 #define KP_FLAGS_H
 
-/* Set the flags to the argument, and return the later flags. */
+/* Set the flags to the argument, hit a probe, and return the flags after the hit. */
 unsigned long kp_flags_within(unsigned long flags);
 unsigned long kp_flags_entry(unsigned long flags);
 unsigned long kp_flags_return(unsigned long flags);

@@ -5,7 +5,7 @@
 
 	.text
 
-/* Two instructions, which a jump overlaps */
+/* Two instructions: a jump overlaps both. */
 SYM_FUNC_START(kp_flags_within)
 	pushf
 	push	%_ASM_ARG1
