@@ -14,7 +14,7 @@
  *	early ID WHERE [post] [disabled]	register it when the next module has its
  *						name, and ftrace does not know its text yet
  *	late					end early
- *	lock, unlock				lock the kernel down for probes, for as long
+ *	lock, unlock				lock the kernel down for probes; end that
  *	del ID					unregister the probe
  *	enable ID, disable ID
  *
@@ -187,7 +187,7 @@ static int kp_early_end(void)
 	return state == KP_EARLY_WAITING ? -EAGAIN : 0;
 }
 
-/* What security_locked_down() is replaced by */
+/* Called in place of security_locked_down(): denies probes only. */
 static int kp_ctl_locked_down(enum lockdown_reason what)
 {
 	return what == LOCKDOWN_KPROBES ? -EPERM : 0;
@@ -203,7 +203,7 @@ static struct kprobe kp_ctl_lock = {
 	.symbol_name = "security_locked_down", .pre_handler = kp_ctl_lock_pre,
 };
 
-/* Parse WHERE [post] [disabled]. */
+/* Parse WHERE and the options. */
 static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 {
 	char *where = strsep(&args, " "), *offset, *option;
@@ -347,7 +347,10 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 			continue;
 		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
 			memset(text, 0, sizeof(text));
-		/* Only root can read this. Scripts look for these addresses in kprobes/list. */
+		/*
+		 * Show real addresses, which scripts look for in kprobes/list. Only root can read
+		 * this.
+		 */
 		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN%s%s\n", i, (int)sizeof(long) * 2,
 			   (unsigned long)probe->kp.addr, atomic_read(&probe->hits),
 			   atomic_read(&probe->posts), probe->kp.nmissed, probe->error,

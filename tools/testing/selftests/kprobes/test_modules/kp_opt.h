@@ -27,7 +27,7 @@ static inline u8 kp_byte_at(const void *addr)
 	return copy_from_kernel_nofault(&byte, addr, 1) ? 0 : byte;
 }
 
-/* The instruction at @addr must not be a jump itself. */
+/* Is there a jump at @addr? The original instruction must not be such a jump. */
 static inline bool kp_is_jump(const void *addr)
 {
 	return kp_byte_at(addr) == JMP32_INSN_OPCODE;
@@ -42,7 +42,10 @@ static inline unsigned long kp_jump_target(const void *addr)
 	return (unsigned long)addr + JMP32_INSN_SIZE + disp;
 }
 
-/* Wait until a jump is at @addr, or no longer. Return: false after KP_OPT_TIMEOUT_MS. */
+/*
+ * Wait until there is a jump at @addr or, if @wanted is false, until there is none. Return: false
+ * after KP_OPT_TIMEOUT_MS.
+ */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {
 	return kp_poll(kp_is_jump(addr) == wanted, KP_OPT_TIMEOUT_MS);

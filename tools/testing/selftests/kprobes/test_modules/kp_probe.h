@@ -87,7 +87,7 @@ static inline struct kp_probe *kp_new_post(struct kunit *test, void *addr, bool 
 	return probe;
 }
 
-/* Register until kp_unregister() or the end of the case. */
+/* Register the probe, until kp_unregister() or the end of the case. */
 static inline void kp_register(struct kunit *test, struct kp_probe *probe)
 {
 	kp_kprobe_add(test, &probe->kp);

@@ -6,7 +6,7 @@
  * Modules and slots are up to 2 GiB below the kernel: a copy in the lowest part would fault,
  * so this module occupies the lowest 32 MiB.
  *
- * When a branch is single-stepped, QEMU does not take it, whatever the kernel. The parameter
+ * When a branch is single-stepped, QEMU does not take it, whatever the kernel does. The parameter
  * loses_branches tells whether this QEMU does so: then tests that single-step branches are skipped.
  */
 #include <linux/sizes.h>

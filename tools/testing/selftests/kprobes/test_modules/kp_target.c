@@ -20,7 +20,7 @@ static __always_inline void kp_target_room(void)
 	asm volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop" : : : "memory");
 }
 
-/* The alignment gives it the same offset in kp_target and kp_target2. */
+/* The alignment gives this function the same offset in kp_target and kp_target2. */
 noinline int kp_tgt_function(int arg);
 noinline int __aligned(1024) kp_tgt_function(int arg)
 {

@@ -37,7 +37,7 @@ static vm_fault_t kp_mem_fault(struct vm_fault *vmf)
 		complete(&kp_mem.asked);
 		wait_for_completion(&kp_mem.done);
 	} else {
-		/* Sleep in each fault. */
+		/* Sleep in each fault, as if the page were read from a disk. */
 		usleep_range(100, 200);
 	}
 	vmf->page = kp_mem.page[vmf->pgoff];
@@ -100,7 +100,7 @@ static int kp_mem_thread(void *unused)
 	if (kp_mem.meanwhile)
 		kp_mem.meanwhile();
 	kp_mem.meanwhile = NULL;
-	/* Let all deferred frees be done. */
+	/* Let deferred frees of slots be done while the task is still in the page fault. */
 	rcu_barrier();
 	synchronize_rcu_tasks();
 	synchronize_rcu();
@@ -110,7 +110,7 @@ static int kp_mem_thread(void *unused)
 	return 0;
 }
 
-/* Before an access whose page fault is to last until @meanwhile has returned */
+/* Call this before an access whose page fault is to last until @meanwhile has returned. */
 static struct task_struct *kp_mem_begin(struct kunit *test, void (*meanwhile)(void))
 {
 	struct task_struct *task;
@@ -125,7 +125,7 @@ static struct task_struct *kp_mem_begin(struct kunit *test, void (*meanwhile)(vo
 	return task;
 }
 
-/* After that access: there was one page fault, and @meanwhile has set no error. */
+/* Call this after that access: there must have been one page fault, and no error in @meanwhile. */
 static void kp_mem_end(struct kunit *test, struct task_struct *task)
 {
 	/* If there was no page fault, the thread still waits. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Three threads keep looking up the address of ftrace's call in a function of this module, while
- * the script loads and unloads other modules, which changes the records of ftrace. Each lookup must
- * find the call: the parameter missed counts those that have not.
+ * Three threads keep looking up ftrace's call in a function of this module, while the script
+ * unloads a module that was loaded earlier, which makes ftrace remove that module's records. Each
+ * lookup must still find the call: the parameter missed counts those that have not.
  */
 
 #include <linux/kthread.h>

@@ -12,7 +12,7 @@
 #include "kp_flags.h"
 #include "kp_opt.h"
 
-/* All combinations of these are tried. */
+/* The cases try all combinations of these. */
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
@@ -22,7 +22,7 @@ static const unsigned long kp_unsafe[] = {
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
 };
 
-/* Flags that handlers invert. IF is set at each hit, so they disable interrupts. */
+/* Flags that handlers invert. IF is set at each hit, so inverting it disables interrupts. */
 static const unsigned long kp_changes[] = {
 	0, X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_AF, X86_EFLAGS_ZF, X86_EFLAGS_SF,
 	X86_EFLAGS_OF, KP_ALL_ARITHMETIC, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT,
@@ -94,7 +94,10 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 		KUNIT_EXPECT_EQ(test, kp.post_shown & ~X86_EFLAGS_RF, wanted);
 		wanted ^= post_change;
 	}
-	/* At a call, arithmetic flags are undefined: they are restored only with other changes. */
+	/*
+	 * At a call, arithmetic flags are undefined: ftrace-based probes restore them only if a
+	 * handler has changed a flag.
+	 */
 	if (kp.at_call && wanted == flags) {
 		wanted &= ~KP_ALL_ARITHMETIC;
 		got &= ~KP_ALL_ARITHMETIC;
@@ -132,7 +135,7 @@ static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long
 	} while (arithmetic);
 }
 
-/* A handler sets TF: the CPU must raise a debug exception. */
+/* Count the debug exceptions. A handler has set TF, so the CPU must raise one. */
 
 static int __kprobes kp_flags_debug(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -4,7 +4,7 @@
  * Parameters:
  *
  *	insns=N		probe at most N instructions of each function; 0: all
- *	apart=N		with at least N bytes from the start of one to the start of the next, so
+ *	apart=N		leave at least N bytes between the starts of two of them, so
  *			that jumps do not prevent each other
  *	add=NAME N	find instructions in the first N bytes of a function, which may be given by
  *			its address instead; fails unless all @insns of them can be probed
@@ -47,7 +47,7 @@ struct kp_function {
 	struct kprobe **kps;
 };
 
-/* The most functions if @insns is set */
+/* maximum number of functions if @insns is set */
 #define KP_FUNCTIONS	1024
 
 static LIST_HEAD(kp_functions);
@@ -184,7 +184,10 @@ static int kp_find_instructions(struct kp_function *function)
 		kp_prepare(counter, function->addr + offset);
 		ret = register_kprobe(&counter->kp);
 		if (!ret) {
-			/* Moved past an ENDBR: it will be found there. */
+			/*
+			 * The probe was moved past an ENDBR: the loop will find that address as
+			 * well.
+			 */
 			if (counter->kp.addr != function->addr + offset) {
 				unregister_kprobe(&counter->kp);
 				continue;
@@ -225,7 +228,7 @@ static void kp_free(struct kp_function *function)
 	kfree(function);
 }
 
-/* Find a function by its address or name; a name, as kprobes find it. */
+/* Find a function by its address, or by its name, as kprobes does. */
 static int kp_address_of(const char *name, unsigned long *addr)
 {
 	struct kprobe start = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
@@ -340,7 +343,8 @@ static void kp_check_function(const struct kp_function *function)
 		if (own && hits != kp_self_calls)
 			kp_total.wrong_self++;
 		/*
-		 * Pairs are comparable only with @insns: kp_functions_remove() waits between them.
+		 * Compare pairs only with @insns: then kp_functions_remove() waits between the
+		 * removals of the first probe and of the second one.
 		 */
 		if (!insns || !counter->follows || !kp_counted(counter - 1))
 			continue;

@@ -19,7 +19,10 @@ enum kp_ibt_insn {
 	KP_IBT_INSNS,
 };
 
-/* Offsets of call *%rdx in kp_ibt_calls(), and of these. Symbols would begin new functions. */
+/*
+ * Offsets of call *%rdx in kp_ibt_calls(), and of the instructions of kp_ibt_switch(). These are no
+ * symbols, since a symbol would begin another function.
+ */
 extern const unsigned int kp_ibt_calls_insn, kp_ibt_switch_insn[KP_IBT_INSNS];
 
 #endif

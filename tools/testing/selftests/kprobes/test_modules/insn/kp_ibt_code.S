@@ -33,7 +33,10 @@ SYM_FUNC_START(kp_ibt_calls)
 SYM_FUNC_END(kp_ibt_calls)
 STACK_FRAME_NON_STANDARD kp_ibt_calls
 
-/* With an odd argument, a jump reaches the endbr; with an even one, the nop before it does. */
+/*
+ * With an odd argument, an indirect jump leads to the endbr; with an even one, execution gets there
+ * from the nop before it.
+ */
 	.balign	16
 SYM_FUNC_START(kp_ibt_switch)
 .Lplain:

@@ -16,7 +16,7 @@ KP_MODULE_PARAM(bool, opt, false, "wait for jumps where probes are registered");
 
 #define KP_CALLS	6
 
-/* It begins with ftrace's call. */
+/* With function tracing, this function begins with ftrace's call. */
 KP_PLUS(, long, kp_ibt_traced, 1)
 
 struct kp_ibt_target {
@@ -78,7 +78,7 @@ static void kp_ibt_call_all(struct kunit *test, kp_ibt_fn *fn, long plus)
 		KUNIT_EXPECT_EQ(test, fn(arg), arg + plus);
 }
 
-/* The calls hit the probe so often; unregister it. */
+/* Call @fn. Check that the handlers of the probe were called so often, and unregister it. */
 static void kp_ibt_hits(struct kunit *test, struct kp_probe *probe, kp_ibt_fn *fn, long plus,
 			int pres, int posts)
 {
@@ -94,7 +94,9 @@ static bool kp_ibt_has_endbr(const void *addr)
 	return !copy_from_kernel_nofault(&insn, addr, sizeof(insn)) && is_endbr(insn);
 }
 
-/* The probe is moved past the endbr, and the function can be called by a pointer. */
+/*
+ * The probe must be moved past the endbr, and calls of the function by a pointer must still work.
+ */
 static void kp_ibt_called_by_pointer(struct kunit *test)
 {
 	const struct kp_ibt_target *target = test->param_value;

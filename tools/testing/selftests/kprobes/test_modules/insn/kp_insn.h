@@ -27,7 +27,7 @@
 #define KP_VECTORS	32
 #else
 #define KP_FLAGS	8
-/* A case starts with the kernel's values. */
+/* A case starts with the kernel's values in these registers. */
 #define KP_DS		9
 #define KP_ES		10
 #define KP_FS		11
@@ -47,7 +47,7 @@
 
 /* Flags of a case */
 #define KP_REFUSED	0x0001	/* must not be probed */
-#define KP_MAYBE	0x0002	/* may be refused; if not, it must be right */
+#define KP_MAYBE	0x0002	/* may be refused; if it is not, the results must be right */
 #define KP_FPU		0x0004	/* uses vector registers or the x87 */
 #define KP_ANY_AX	0x0008	/* ax is different each time */
 #define KP_ANY_DX	0x0010	/* dx is different each time */

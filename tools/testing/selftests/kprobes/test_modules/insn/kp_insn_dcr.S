@@ -102,11 +102,11 @@ GROUP dcr_plain
 	DCR "arpl %cx, %dx", rest="lea (%bx, %si), %eax"
 	DCR "bound %eax, (%ebx)", rest="addr16 nop; nop", \
 		pre="movl $0x80000000, (%ebx); movl $0x7fffffff, 4(%ebx)"
-	/* Single-stepped, or not known to be allowed under a jump */
+	/* Some of these are single-stepped, others are not known to be allowed under a jump. */
 	DCR "nop", rest="push %fs; pop %es; nop; nop", flags=0
 	DCR "nop", rest="les (%ebx), %ecx; nop; nop", pre="mov %fs, 4(%ebx)", flags=0
 	DCR "pop %es", rest="nop; nop; nop; nop", pre="push %fs", flags=0
-	/* No jump is allowed: it would call the handlers with this es or ds. */
+	/* No jump is allowed: the detour buffer would call the handlers with this es or ds. */
 	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", flags=0, \
 		pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
 	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", flags=0, \
@@ -167,7 +167,7 @@ GROUP dcr_jump
 	/* A branch to the byte after the overlapped ones does not prevent the jump. */
 	DCR "nop", rest="nop; nop; nop; nop", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
 	DCR "mov $0x12345678, %eax", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
-	/* A displacement of one byte only */
+	/* Branches whose displacement can only have one byte */
 	DCR_BRANCH "nop", rest="nop; nop; loop 1f", flags=0
 	DCR_BRANCH "nop", rest=W(nop; nop; WIDTH(jrcxz, jecxz) 1f), pre="and $1, %ecx", flags=0
 	DCR_BRANCH "nop", rest=W(nop; WIDTH(jecxz, jcxz) 1f), pre="and $0x10001, %ecx", flags=0

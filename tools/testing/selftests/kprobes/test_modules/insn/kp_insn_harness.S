@@ -14,7 +14,7 @@
 /* A register in an array */
 #define KP_OF(array, reg)	_ASM_RIP(array + reg * __SIZEOF_LONG__)
 
-/* A case may have loaded another ds. */
+/* A case may have loaded another ds, so use ss. */
 #define KP_OUT(reg)		WIDTH(, %ss:)KP_OF(kp_insn_out, reg)
 
 #define LOAD_REG(reg)		mov KP_OF(kp_insn_in, KP_##reg), %reg;
@@ -41,7 +41,7 @@ SYM_FUNC_START(kp_insn_run)
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_sp)
 	mov	%_ASM_ARG1, _ASM_RIP(kp_insn_start)
 
-	/* The same stack address in every run from one caller */
+	/* Give the case the same stack address in every run from one caller. */
 	sub	$(KP_STACK + 64), %_ASM_SP
 	and	$~63, %_ASM_SP
 	mov	%_ASM_SP, _ASM_RIP(kp_insn_area)

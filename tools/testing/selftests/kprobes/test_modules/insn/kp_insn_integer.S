@@ -60,7 +60,7 @@ GROUP alu
 #ifdef CONFIG_X86_64
 	CASES "cdqe", "cqo"
 #else
-/* Short forms for registers of 16 and 32 bits: REX prefixes in 64-bit mode */
+/* One-byte forms of inc and dec, which are REX prefixes in 64-bit mode */
 .irp op, inc, dec
 .irp reg, ecx, edx, ebx, ebp, esi, edi, ax, cx, dx, bx, bp, si, di
 	CASE "\op %\reg"
@@ -179,7 +179,7 @@ GROUP stack, flags=KP_GAP
 	CASE W(xchg %BP, %SP), pre=W(lea -40(%SP), %BP)
 
 #ifndef CONFIG_X86_64
-/* Load another selector before, to notice a load without effect. */
+/* First load another selector, so that a load without effect is noticed. */
 .macro LOADS_SEG code:req, pre, seg=%es
 	CASE "\code", pre="xor %eax, %eax; mov %eax, \seg; \pre"
 .endm
@@ -421,7 +421,7 @@ GROUP call, flags=KP_BRANCH
 	BRANCH "iret", flags=KP_MAYBE, pre="pushf; push %cs; push $1f"
 #endif
 GROUP call
-	/* A call that fills the return stack buffer: an emulation would not. */
+	/* The call only fills the return stack buffer, which an emulation would not do. */
 	UNSUPPORTED "call 1f", post=W(int3; 1: add $WORD, %SP), pad=0
 
 GROUP eflags
@@ -457,7 +457,7 @@ GROUP system
 	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
 	CASE "lar %ecx, %eax", pre="mov %ds, %ecx"
 	CASES "arpl %cx, %dx", "arpl %ax, 6(%ebx)", "arpl %cx, kp_insn_mem+20"
-	/* Within its bounds, or it would raise an exception */
+	/* The index is within the bounds, or else bound would raise an exception. */
 	CASE "bound %eax, (%ebx)", pre="movl $0x80000000, (%ebx); movl $0x7fffffff, 4(%ebx)"
 	CASE "bound %cx, 2(%ebx)", pre="movl $0x7fff8000, 2(%ebx)"
 #endif
@@ -529,7 +529,7 @@ GROUP unknown
 	UNSUPPORTED "femms"
 	ALL_UNSUPPORTED "0x8f, 0xe9, 0x78, 0x81, 0xc1", "0x62, 0xf4, 0x7c, 0x08, 0x01, 0xc0"
 #ifdef CONFIG_X86_64
-	/* Outside of 64-bit mode only */
+	/* Valid only outside of 64-bit mode */
 	ALL_UNSUPPORTED "0x06", "0x27", "0x60", "0xce", "0xd4, 0x0a", "0x82, 0xc0, 0x01"
 	/* REX2 of APX */
 	ALL_UNSUPPORTED "0xd5, 0x08, 0x01, 0xc0"

@@ -43,7 +43,7 @@
 #define R8B	WIDTH(r8b, cl)
 #define R9B	WIDTH(r9b, dh)
 #define R14B	WIDTH(r14b, ch)
-/* An index of 0 to 7; in 32-bit code only after SMALL. */
+/* A register with an index from 0 to 7; in 32-bit code only after the instruction SMALL */
 #define INDEX	WIDTH(r15, ecx)
 #define SMALL	WIDTH("", "and $7, %ecx")
 
@@ -65,7 +65,7 @@
 #define PUSH(label)		push $label
 #endif
 
-/* For strings: ANNOTATE_RETPOLINE_SAFE may be a macro of the preprocessor */
+/* For code in strings, where the preprocessor would not expand ANNOTATE_RETPOLINE_SAFE */
 .macro RETPOLINE_SAFE
 	ANNOTATE_RETPOLINE_SAFE
 .endm
@@ -175,8 +175,8 @@ kp_case_\@:
  * DCR "first", rest="second;third", pre=, post=, flags=
  *
  * If the probe on the first instruction is optimised, the jump overwrites the others, too, as there
- * is no padding between them. In 64-bit code some are longer, and the jump overwrites fewer of
- * them.
+ * is no padding between them. In 64-bit code some of the instructions are longer, and the jump
+ * overwrites fewer of them.
  */
 .macro DCR code:req, rest, pre, post, flags=KP_OPT
 	CASE "\code", pre="\pre", post="\rest; \post", flags=(\flags), pad=0

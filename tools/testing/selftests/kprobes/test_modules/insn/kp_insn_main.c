@@ -54,7 +54,7 @@ static struct {
 	int nr_registered;
 } kp_group;
 
-/* The current instruction. One at a time: its memory has fixed addresses. */
+/* The current instruction. Instructions run one at a time, since all use the same memory. */
 static struct {
 	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
@@ -64,7 +64,7 @@ static struct {
 	struct kp_state in, probed;
 	struct pt_regs pre_regs, post_regs;
 	int pre, post;
-	/* all that a post_handler was given; always 0 */
+	/* OR of the flags arguments of all post_handler calls; must be 0 */
 	unsigned long post_flags;
 } kp;
 
@@ -189,7 +189,7 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 		unsigned long mask = kp_reg_mask(reg);
 		unsigned long shown = *(unsigned long *)((void *)regs + kp_pt_regs[reg].offset);
 
-		/* pt_regs has a selector in half a word. */
+		/* A selector in struct pt_regs has 16 bits. */
 		if (reg > KP_FLAGS)
 			mask = 0xffff;
 		snprintf(what, sizeof(what), "%s in the %s_handler", kp_pt_regs[reg].name, handler);
@@ -224,7 +224,7 @@ static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 
 /*
  * Clear what may differ after optimisation: registers that are different each time; the bits above
- * selectors, where FRED stores event data; and gs, which 32-bit exceptions do not save there.
+ * selectors, where FRED stores event data; and gs, which 32-bit exceptions do not save in pt_regs.
  */
 static struct pt_regs kp_comparable(const struct pt_regs *from)
 {

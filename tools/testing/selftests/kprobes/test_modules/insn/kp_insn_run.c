@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Runs code by kp_insn_harness.S from random registers, flags, stack and memory. */
+/* Runs cases through kp_insn_harness.S, from random registers, flags, stack and memory. */
 
 #include <linux/cpufeature.h>
 #include <asm/fpu/api.h>

@@ -2,8 +2,8 @@
 /*
  * The instruction matrix: x87, MMX, SSE, AVX, and other VEX or EVEX encodings.
  *
- * Many cases have an opcode byte that is a jump, call or return in another opcode map, for which
- * kprobes must not take it.
+ * Many cases have an opcode byte that means a jump, call or return in another opcode map. kprobes
+ * must not take them for branches.
  */
 
 #include "kp_insn_macros.S"

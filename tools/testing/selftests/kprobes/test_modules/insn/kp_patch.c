@@ -185,7 +185,7 @@ static void kp_patch_kernel(struct kunit *test)
 	KUNIT_EXPECT_GE(test, probed, 4);
 }
 
-/* A function that ftrace does not know: always a breakpoint */
+/* This function has no call of ftrace, so its probe must be hit by a breakpoint. */
 static void kp_patch_inside(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_patch_plain);

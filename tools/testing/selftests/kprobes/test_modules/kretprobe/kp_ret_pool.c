@@ -13,7 +13,7 @@
  * - dying: 1: each CPU that goes offline makes depth + 1 nested calls that do not sleep, after it
  *   has run its last irq_work; 0: none does
  * - busy: N: CPU N makes depth + 1 nested calls that do not sleep, and runs no other task from then
- *   on; sleepers do not begin there. 0: it does again.
+ *   on; sleepers do not begin there. 0: that CPU runs other tasks again.
  * - worker_probed: 1 registers a return probe, with data_size, on the function that queues the
  *   worker of the pool, 0 unregisters it
  * - raised: how often that function was called from hard interrupts since then
@@ -57,7 +57,7 @@ static noinline long kp_pool_sleep(long arg, unsigned int deeper)
 {
 	if (deeper) {
 		arg = kp_pool_sleep(arg, deeper - 1);
-		/* Keeps the call from becoming a jump. */
+		/* The barrier keeps this from becoming a tail call. */
 		barrier();
 		return arg;
 	}
@@ -145,7 +145,7 @@ static int kp_pool_end(void)
 	return 0;
 }
 
-/* A parameter that does something: a write of N calls @set(N). @get: a copy to read, or NULL */
+/* A parameter that does something: a write of N calls @set(N). @get: what a read shows, or NULL */
 struct kp_param {
 	int (*set)(unsigned int n);
 	const unsigned int *get;
@@ -194,7 +194,7 @@ static int kp_sleepers_set(unsigned int wanted)
 
 KP_PARAM(sleepers, kp_sleepers_set, &sleepers);
 
-/* What a task is that keeps a CPU busy */
+/* The task that keeps a CPU busy, or NULL */
 static struct task_struct *kp_busy_task;
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -229,7 +229,9 @@ static __nocfi int kp_walk(unsigned int first)
 	kp_find_ret_addr = kp_find_ret_addr ?: kp_own_function(kretprobe_find_ret_addr);
 	if (!kp_find_ret_addr)
 		return -EOPNOTSUPP;
-	/* There is no such frame, or the task is running. */
+	/*
+	 * No instance has the frame &first, or the task is running: the search must find nothing.
+	 */
 	if (!first)
 		return kp_find_ret_addr(current, &first, &kp_walk_at) ? -EEXIST : 0;
 	if (kp_busy_task)
@@ -291,7 +293,7 @@ KP_PARAM(calls, kp_calls_set, NULL);
 
 static enum { KP_BUSY_BEGINS, KP_BUSY, KP_BUSY_ENDS } kp_busy_state;
 
-/* Interrupts are on, and grace periods go on as if other tasks ran here. */
+/* Let no other task run here. Interrupts are on, and grace periods end as if other tasks ran. */
 static int kp_busy_thread(void *unused)
 {
 	scoped_guard(preempt) {
@@ -331,7 +333,10 @@ static int kp_busy_set(unsigned int cpu)
 
 KP_PARAM(busy, kp_busy_set, &busy);
 
-/* Only MIPS uses this state. It is below CPUHP_AP_SMPCFD_DYING, which runs the last irq_work. */
+/*
+ * This state is free here, as only MIPS uses it. A CPU that goes offline reaches it after
+ * CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
+ */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 
 static unsigned int dying;

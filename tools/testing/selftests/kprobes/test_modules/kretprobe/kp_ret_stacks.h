@@ -39,7 +39,7 @@ long kp_rs_raise(long arg);
 extern bool kp_rs_interrupted;
 extern struct kp_trace kp_rs_callee;
 extern bool kp_rs_save;
-/* kp_rs_probed() calls dump_stack(), for the script, which reads the log. */
+/* With kp_rs_dump, kp_rs_probed() calls dump_stack(): the script checks the log. */
 extern bool kp_rs_dump;
 
 /* Return: the number of entries in kp_rs_callee from kp_rs_inner() to the outermost caller. */

@@ -23,7 +23,7 @@ bool kp_rs_tailed;
 bool kp_rs_interrupted;
 unsigned int kp_rs_times = 1;
 
-/* stack_trace_save_regs() is not for modules. */
+/* stack_trace_save_regs() is not exported to modules. */
 void __kprobes kp_save_regs(struct kp_trace *trace, struct pt_regs *regs)
 {
 	struct unwind_state state;

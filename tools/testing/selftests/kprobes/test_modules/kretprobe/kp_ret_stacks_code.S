@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Handlers redirect execution to these functions, with a stack pointer of their own. The
- * functions drop the words on top of the stack, and return one more than the argument. If the
- * handler can push all of the words, the first and the last must be as pushed.
+ * Handlers redirect execution to these functions, with a stack pointer of their own. The functions
+ * drop the words on top of the stack, and return one more than the argument. If the handler can
+ * push all of the words, the first and the last must be as pushed, or else the function returns 0.
  */
 
 #include "kp_functions.S"
@@ -66,7 +66,10 @@ DROP 200
 
 #ifdef CONFIG_X86_64
 
-/* An interrupt that arrives after the return finds a stack pointer that is a multiple of 16. */
+/*
+ * After the return, the stack pointer is a multiple of 16. So the CPU pushes the frame of an
+ * interrupt there without a gap, over the stack slot of the return address.
+ */
 SYM_FUNC_START(kp_rs_probed_aligned)
 	pushq	%rbp
 	movq	%rsp, %rbp
@@ -76,7 +79,10 @@ SYM_FUNC_START(kp_rs_probed_aligned)
 	RET
 SYM_FUNC_END(kp_rs_probed_aligned)
 
-/* sti delays interrupts until after the next instruction, so not for a return thunk. */
+/*
+ * sti delays interrupts until after the next instruction: that must be the ret itself, not a jump
+ * to a return thunk.
+ */
 SYM_FUNC_START(kp_rs_probed_interrupted)
 	KP_FTRACE_CALL
 	call	kp_rs_raise

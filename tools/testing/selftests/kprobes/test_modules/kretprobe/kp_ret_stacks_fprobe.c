@@ -258,8 +258,9 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	if (!others)
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
 	/*
-	 * The graph tracer records the call before its trampoline is on the stack. If it already
-	 * has a record of the function that has jumped here, unwinders take the newer one for it.
+	 * The graph tracer records the call before its trampoline is on the stack. If the tracer
+	 * already has a record of the function that has jumped here, unwinders take the new record
+	 * for that one.
 	 */
 	if (!twice && !kp_rs_same_end(&told->entry, reference, at_entry)) {
 		KUNIT_FAIL(test, "%s: stack at the entry differs", what);

@@ -31,7 +31,7 @@ static int __kprobes kp_rs_return(struct kretprobe_instance *ri, struct pt_regs 
 
 	kp.returns++;
 	if (kp.spin) {
-		/* Make the handler long, so that interrupts hit it. */
+		/* Make the handler long, so that interrupts arrive during it. */
 		for (i = 0; i < 100; i++)
 			cpu_relax();
 		return 0;
@@ -190,7 +190,10 @@ static void kp_rs_frames_dumps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, callers[0].nmissed + callers[1].nmissed, 0);
 }
 
-/* A backtrace looks up the byte before an address: it must not be one of another function. */
+/*
+ * A backtrace looks up the byte before a return address. For the address of a trampoline, that byte
+ * must not belong to another function.
+ */
 static void kp_rs_frames_names(struct kunit *test)
 {
 	static const char *const trampolines[] = {
@@ -260,7 +263,7 @@ static int kp_rs_chain_from(const struct kp_trace *trace, const struct kp_trace 
 	}
 	if (i == trace->nr)
 		return -1;
-	/* The interrupt may hit anywhere in the function, so do not compare its own entry. */
+	/* The interrupt may arrive anywhere in the function, so do not compare its own entry. */
 	last = callers - at;
 	/* A frame-pointer unwinder misses the caller of a function that has no frame yet. */
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && trace->nr - i == last)

@@ -20,7 +20,7 @@ static struct {
 	struct task_struct *task;	/* the task that is stepped, or NULL */
 	bool inside;			/* between entry and return */
 	unsigned long top;		/* stack pointer at a redirected hit, or 0 */
-	unsigned long sp;		/* set by a handler; 0 when the CPU has it */
+	unsigned long sp;		/* new sp from a handler; 0 once the CPU has loaded it */
 	const struct kp_trace *reference;	/* NULL while the reference is being made */
 	unsigned int callers;
 	void *entry;			/* the function's entry */
@@ -77,7 +77,10 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	*(unsigned long *)args->err &= ~DR_STEP;
 	if (kp_rs_is_in(regs->ip, kp_step.entry, 16))
 		kp_step.inside = true;
-	/* After a redirection by iret, the CPU executes one instruction before the trap. */
+	/*
+	 * After a redirection by iret, the CPU executes one instruction before the trap, so the
+	 * trap need not be at @back: compare the stack pointer, too.
+	 */
 	if (regs->ip == kp_step.back || (kp_step.top && regs->sp > kp_step.top))
 		kp_step.inside = false;
 	if (!kp_step.inside || !kp_step.reference)
@@ -91,12 +94,15 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
-	/* A handler sets the instruction pointer before the stack pointer: skip what is between. */
+	/*
+	 * A handler sets the instruction pointer before the stack pointer: skip the steps in
+	 * between.
+	 */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
 	/*
-	 * The new stack pointer is inside the trampoline's frame, until the trampoline has
-	 * moved its frame.
+	 * The new stack pointer is inside the trampoline's frame. Take no traces until the
+	 * trampoline has moved its frame.
 	 */
 	if (kp_step.sp && strstr(kp_step.name, "kprobe_trampoline_popf") &&
 	    regs->sp == kp_step.sp - 2 * sizeof(*regs))
@@ -147,8 +153,8 @@ static void kp_rs_step_unset(struct kunit *test)
 }
 
 /*
- * Handlers run in reverse order; the probe registered first also has an entry_handler, unless it
- * is the only one at an entry with ftrace's call, which x86 tracks another way then.
+ * Handlers run in reverse order. The probe registered first also has an entry_handler; but a probe
+ * that is alone at an entry with ftrace's call has none, since x86 then uses a faster trampoline.
  * @silent: no return handlers
  */
 static void kp_rs_step_set(struct kunit *test, void *entry, int nr, bool silent)
@@ -206,7 +212,7 @@ static struct kp_trace *kp_rs_step_begin(struct kunit *test)
 	return kp_zalloc(test, sizeof(struct kp_trace));
 }
 
-/* No trace was wrong. */
+/* Expect that no trace was wrong. */
 static void kp_rs_step_expect(struct kunit *test, const char *what,
 			      const struct kp_trace *reference)
 {

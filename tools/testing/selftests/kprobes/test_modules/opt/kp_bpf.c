@@ -181,7 +181,7 @@ static void kp_unregister_all(struct kprobe *kps, int nr)
 	kvfree(list);
 }
 
-/* Return: the number of instructions that can be probed, in @insns. */
+/* Find the instructions that can be probed. Return: their number; @insns has their addresses. */
 static int kp_find_insns(struct kunit *test, unsigned long **insns)
 {
 	struct kprobe first = { .symbol_name = KP_INTERPRETER, .flags = KPROBE_FLAG_DISABLED };

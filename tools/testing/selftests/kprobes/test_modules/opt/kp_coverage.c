@@ -150,7 +150,7 @@ static int kp_probe_set(const char *line, const struct kernel_param *param)
 	}
 	ret = kp_count(first, nr);
 	for (i = 0; i < nr && !ret; i++) {
-		/* Clear what the first registration has left. */
+		/* Clear the flags and the address that the first registration has left. */
 		kp_init(&places[i], places[i].kp.addr);
 		places[nr_second] = places[i];
 		nr_second += !kp_second(&places[nr_second]);

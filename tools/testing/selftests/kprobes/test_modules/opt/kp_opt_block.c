@@ -7,7 +7,7 @@ static void *kp_row_insn(int insn)
 {
 	void *row = kp_opt_row;
 
-	/* A constant would be an address inside the JTPR, which prevents the jump. */
+	/* Hide the address: code that loads an address inside a JTPR would prevent that jump. */
 	OPTIMIZER_HIDE_VAR(row);
 	return row + ENDBR_INSN_SIZE + insn * KP_ROW_SIZE;
 }
@@ -112,7 +112,10 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 	kp_row_calls(test, probes, 1);
 }
 
-/* Disable the probe whose jump is prevented. */
+/*
+ * Disable a probe whose jump another probe prevents. When that one is unregistered, the jump must
+ * not be written; it must be written after the first probe is enabled again.
+ */
 static void kp_opt_blocked_disabled(struct kunit *test)
 {
 	struct kp_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 5, false) };
@@ -184,7 +187,7 @@ static void kp_row_all_int3(struct kunit *test, struct kp_probe **probes, int nr
 	kp_row_calls(test, probes, nr);
 }
 
-/* No jumps while the sysctl is 0 */
+/* While the sysctl is 0, there must be no jumps. */
 static void kp_opt_switched(struct kunit *test)
 {
 	struct kp_probe *probes[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Functions for kp_opt_safety.c. Each has a probed instruction. The jump to a detour buffer would
- * overwrite that and the following bytes, the JTPR. In some functions a branch, an address in data,
- * a fixup or a return leads into the JTPR, and kprobes must not write the jump. The argument, in
- * %_ASM_DI, chooses one of two ways through a function, which return different results.
+ * overwrite the five bytes from there; all but the first are the JTPR. In some functions a branch,
+ * an address in data, a fixup or a return leads into the JTPR, and kprobes must not write the jump.
+ * The argument, in %_ASM_DI, chooses one of two ways through a function, which return different
+ * results.
  */
 
 #include "kp_asm.h"
@@ -163,7 +164,7 @@ CODE \name, \flags
 BRANCH short, jz
 BRANCH near, "{disp32} jz"
 BRANCH near_not, "{disp32} jnz"
-/* bts has four bytes: to the last byte of the JTPR */
+/* bts has four bytes, so the branch leads to the last byte of the JTPR. */
 BRANCH last_byte, jz, bts $6, %eax
 
 CODE jrcxz, KP_REFUSE
@@ -475,7 +476,10 @@ SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
 	int3
 FUNC_END kp_opt_hides
 
-/* long kp_opt_debugged(long arg): with an int3, the mov decodes as int3, js, xor. */
+/*
+ * long kp_opt_debugged(long arg): with an int3 in place of the opcode of the mov, its bytes decode
+ * as int3, js, xor.
+ */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)
 	xor	%eax, %eax

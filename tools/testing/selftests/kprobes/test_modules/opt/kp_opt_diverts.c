@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers that redirect execution, also to instructions that only the detour buffer has */
+/* Handlers that redirect execution, also to instructions that a jump has overwritten */
 
 #include "kp_opt_suites.h"
 
@@ -57,7 +57,10 @@ static const struct kp_divert {
 
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
-/* Hits through the breakpoint, then a jump that fits into the first instruction and stays. */
+/*
+ * The first hits are at the breakpoint, the others at the jump. The jump fits into the first
+ * instruction, so it stays although handlers redirect.
+ */
 static __nocfi void kp_opt_diverts_long(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -83,7 +86,10 @@ static __nocfi void kp_opt_diverts_long(struct kunit *test)
 	kp_expect_counts(test, older, 1, 1, 0);
 }
 
-/* The first hit is through a jump that covers more instructions, and that is removed then. */
+/*
+ * The first hit is at a jump that covers several instructions. As its handler redirects, the jump
+ * must be removed.
+ */
 static __nocfi void kp_opt_diverts_short(struct kunit *test)
 {
 	const struct kp_divert *divert = test->param_value;
@@ -108,7 +114,7 @@ static __nocfi void kp_opt_diverts_short(struct kunit *test)
 	kp_opt_sum_hits(test, older, 1, 1);
 	kp_unregister(test, probe);
 	kp_unregister(test, older);
-	/* A new probepoint knows nothing of this. */
+	/* A new probepoint at the address must be optimised again. */
 	kp_register(test, older);
 	kp_opt_becomes_jump(test, older);
 	kp_opt_sum_hits(test, older, 2, 2);
@@ -135,7 +141,7 @@ static unsigned long kp_row_insn(const struct kp_probe *probe, int insn)
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* Redirect from after the first instruction to each other one. */
+/* After the first instruction, redirect to each other one. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_probe *probe)
 {
 	/*
@@ -182,7 +188,7 @@ static void kp_opt_post_diverts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
 }
 
-/* ftrace's call is at its entry. */
+/* This function has ftrace's call at its entry. */
 noinline long kp_opt_entry(long a, long b);
 noinline long kp_opt_entry(long a, long b)
 {
@@ -199,7 +205,7 @@ static int __kprobes kp_opt_go_under(struct kprobe *kp, struct pt_regs *regs)
 	return 1;
 }
 
-/* Redirect from @fn to the second instruction of kp_opt_sum_other(), which its jump covers. */
+/* Redirect from @fn to the second instruction of kp_opt_sum_other(), which a jump covers. */
 static __nocfi void kp_opt_diverts_under(struct kunit *test, long (*fn)(long a, long b),
 					 bool by_post)
 {

@@ -7,7 +7,7 @@
 
 #include "kp_opt_suites.h"
 
-/* Only the five bytes of the jump differ from the original text. */
+/* Only the five bytes of the jump may differ from the original text. */
 static void kp_opt_text_is_jump(struct kunit *test)
 {
 	struct kp_bytes before, now;
@@ -52,7 +52,7 @@ static void kp_opt_disable(struct kunit *test)
 		kp_opt_sum_hits(test, probe, 2 * i, 0);
 		kp_bytes_expect_same(test, &before);
 	}
-	/* Disabled before it was optimised */
+	/* Disable the probe before it is optimised: no jump must be written after that. */
 	KUNIT_ASSERT_EQ(test, enable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
@@ -91,7 +91,7 @@ static void kp_opt_few_handlers(struct kunit *test)
 /*
  * Add a probe with a post_handler at the address of an optimised probe without one: the jump has to
  * be written again, to another detour buffer. The new probe's handlers must be called at each hit
- * while it is enabled, also before that jump is written.
+ * while it is enabled, even before that jump is written.
  */
 static void kp_opt_colocated(struct kunit *test)
 {
@@ -131,7 +131,7 @@ static unsigned long kp_opt_trampoline(struct kunit *test, struct kp_probe *prob
 
 static unsigned int kp_opt_called;
 
-/* Number the calls. */
+/* Record the order in which handlers are called. */
 KP_PRE_HANDLER(, kp_opt_number_call, to_kp_probe(p)->pre = ++kp_opt_called)
 
 static int kp_opt_number_and_hit(struct kprobe *kp, struct pt_regs *regs)
@@ -200,7 +200,7 @@ static void kp_opt_several(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, probe[i]->kp.nmissed, 3);
 
-	/* After a redirection, the oldest is not called. */
+	/* After a redirection by the second probe, the oldest probe must not be called. */
 	for (i = 0; i < 3; i++)
 		probe[i]->kp.pre_handler = i == 1 ? kp_opt_return_seven : kp_opt_number_call;
 	kp_opt_calls(test, &probe[2], 2, 7);

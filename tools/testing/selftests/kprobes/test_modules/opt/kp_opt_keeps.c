@@ -109,7 +109,7 @@ static void kp_opt_trace(unsigned long ip, unsigned long parent, struct ftrace_o
 
 static struct ftrace_ops kp_opt_tracer = { .func = kp_opt_trace };
 
-/* While the empty post_handler is traced, it begins with a call. */
+/* While an empty post_handler is traced, it begins with a call, but must still count as empty. */
 static void kp_opt_traced_keeps(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);
@@ -148,7 +148,10 @@ static void kp_opt_is_int3(struct kunit *test, struct kp_probe *probe)
 	kp_opt_stays_int3(test, probe);
 }
 
-/* Registering or enabling such a probe removes the jump of another probe at its address. */
+/*
+ * If a probe with an empty post_handler is registered or enabled, the jump of another probe at its
+ * address must be removed.
+ */
 static void kp_opt_empty_comes(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);
@@ -204,7 +207,9 @@ static __nocfi void kp_opt_flag_keeps(struct kunit *test)
 	}
 }
 
-/* A hit at the breakpoint is the first one whose pre_handler redirects. */
+/*
+ * A hit at the breakpoint redirects execution before the jump was written: there must be no jump.
+ */
 static void kp_opt_call_keeps(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);
@@ -222,7 +227,7 @@ static void kp_opt_call_keeps(struct kunit *test)
 
 static void kp_opt_help_settles(void)
 {
-	/* All detour buffers are made, and all jumps written, that may be. */
+	/* When this returns, all detour buffers and jumps that are possible have been made. */
 	if (kp_opt_settle())
 		kp_opt_helped.calls = -100;
 }

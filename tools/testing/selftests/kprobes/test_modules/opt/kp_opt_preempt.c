@@ -39,7 +39,10 @@ static bool kp_is_in_fill(unsigned long ip)
 	return ip - (unsigned long)kp_opt_fill < kp_opt_fill_insn[KP_FILL_END];
 }
 
-/* Fill kp.memory; count a wrong first, last, next byte */
+/*
+ * Let kp_opt_fill() fill the memory. Count the run as wrong if the first or the last byte is not
+ * filled, or if the byte after the last one has changed.
+ */
 static noinline void kp_run_once(void)
 {
 	kp.memory[0] = 1;
@@ -263,7 +266,7 @@ static void kp_trace_is_right(struct kunit *test)
 
 enum kp_leave { KP_UNREGISTER, KP_DISABLE, KP_SWITCH, KP_NEIGHBOUR, KP_JOIN, KP_LEAVES };
 
-/* The task continues in the detour buffer, however the jump was removed. */
+/* However the jump was removed, the task must be able to continue in the detour buffer. */
 static void kp_opt_preempted_in_detour(struct kunit *test)
 {
 	struct kp_probe *probe, *second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Only the first byte of a JTPR may be entered, or the probepoint is not optimised. */
+/* A probepoint must be optimised only if nothing can enter its JTPR, bytes 1 to 4 of the jump. */
 
 #include <linux/jump_label.h>
 #include <linux/static_call.h>
@@ -143,7 +143,10 @@ static bool kp_is_patched(const u8 *text)
 	       !memcmp(text, nop5, sizeof(nop5));
 }
 
-/* Return: NULL if the compiler put other instructions before the patched one. */
+/*
+ * Find the nop before a patched instruction. Return: NULL if the compiler put other instructions in
+ * between.
+ */
 static void *kp_find_nop(void *fn)
 {
 	u8 *byte = fn + (kp_byte_at(fn) == 0xf3 ? ENDBR_INSN_SIZE : 0);
@@ -244,7 +247,7 @@ static void kp_opt_discard_targets(void)
 }
 #endif
 
-/* A jump covers the load of an address. The next search of the text still finds the address. */
+/* A jump covers the load of an address. The next search of the text must still find the address. */
 static void kp_opt_hidden_address(struct kunit *test)
 {
 	struct kp_probe *hides = kp_opt_jump(test, kp_opt_hides_probed, false);
@@ -340,7 +343,10 @@ static void kp_opt_with_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }
 
-/* kprobes' own list of what the kernel patches in its text has what the kernel's tables have. */
+/*
+ * kprobes has its own list of what the kernel patches in its text. It must agree with the kernel's
+ * tables.
+ */
 static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 {
 	bool (*patches)(unsigned long start, unsigned long end) =
