@@ -12,7 +12,7 @@
 #ifdef __i386__
 #include "../../../include/nolibc/nolibc.h"
 
-/* Newer kernels have another name for it. */
+/* The nolibc of newer kernels has another name for this. */
 #ifndef my_syscall4
 #define my_syscall4 __nolibc_syscall4
 #endif

@@ -176,7 +176,7 @@ static size_t place_of(size_t size)
 	return one_in(2) ? PAGE - size : below(PAGE / 4);
 }
 
-/* Execute @code with a stack, or with any stack pointer. */
+/* Execute @code with a stack or, if @any_stack, sometimes with a random stack pointer. */
 static void execute(const char *code, size_t size, int any_stack)
 {
 	unsigned char *page = code_page();
@@ -377,7 +377,7 @@ static void act_breakpoint(void)
 	_exit(DONE);
 }
 
-/* Sampling with stacks, also in the kernel if a user may. */
+/* Sample with stacks, also in the kernel if an unprivileged user may do that. */
 static void act_sampling(void)
 {
 	struct perf_event_attr attr = {
@@ -453,7 +453,10 @@ static void act_trace(void)
 		_exit(WRONG);
 	ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(long)PTRACE_O_EXITKILL);
 	if (one_in(2)) {
-		/* An address of the kernel is refused, now and when it is enabled. */
+		/*
+		 * The kernel refuses its own addresses here, and again when the breakpoint is
+		 * enabled.
+		 */
 		ptrace(PTRACE_POKEUSER, child, (void *)offsetof(struct user, u_debugreg[0]),
 		       (void *)(one_in(2) ? any_address() : (unsigned long)&watched));
 		ptrace(PTRACE_POKEUSER, child, (void *)offsetof(struct user, u_debugreg[7]),
@@ -532,7 +535,9 @@ static void act_io_uring(void)
 	_exit(submitted > 0 && submitted < nr ? DONE : WRONG);
 }
 
-/* mov %ss, %eax; mov %eax, %ss: the next instruction is in the shadow of interrupts */
+/*
+ * mov %ss, %eax; mov %eax, %ss: the CPU delays interrupts and #DB until after the next instruction
+ */
 #define SHADOW		"\x8c\xd0\x8e\xd0"
 #define INSN(name, code, signal)	{ name, NULL, signal, code, sizeof(code) - 1 }
 
@@ -591,7 +596,7 @@ static int as_predicted(const struct act *act, int status)
 
 	if (act->signal == ANY)
 		return is_exception(sig);
-	/* QEMU 7.2 knows no icebp. */
+	/* QEMU 7.2 does not know icebp, and raises #UD. */
 	return (sig == act->signal || (sig == SIGILL && strstr(act->name, "icebp"))) &&
 	       (sig || !WEXITSTATUS(status));
 }

@@ -229,7 +229,7 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	kp_busy_start(test);
 	for (round = 0; round < 4; round++) {
 		KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
-		/* Wait until they are queued. */
+		/* Wait until the probes are queued for optimisation. */
 		msleep(50);
 		jumps += kp_many_jumps();
 		for (i = 0; i < KP_MANY; i++) {

@@ -56,7 +56,10 @@ void kp_opt_fill(void *to, long bytes);
 enum { KP_FILL_PROBED, KP_FILL_STOS, KP_FILL_END, KP_FILL_NR };
 extern const u32 kp_opt_fill_insn[KP_FILL_NR];
 
-/* The load, which may fault, is the probed instruction, or the one after it. */
+/*
+ * In kp_opt_load_first() the probed instruction is the load, which may fault; in
+ * kp_opt_load_second() the load follows the probed instruction.
+ */
 typedef long kp_load_fn(const long __user *from);
 kp_load_fn kp_opt_load_first, kp_opt_load_second;
 extern const u32 kp_opt_load_first_insn, kp_opt_load_second_insn;
@@ -94,7 +97,7 @@ kp_opt_fn kp_opt_debugged;
 #define KP_DEBUGGED_NEXT	12
 
 void kp_opt_becomes_jump(struct kunit *test, struct kp_probe *probe);
-/* Expect an int3, still after all possible jumps are written. */
+/* Expect an int3, now and after all possible jumps are written. */
 void kp_opt_stays_int3(struct kunit *test, struct kp_probe *probe);
 void kp_opt_sum_hits(struct kunit *test, struct kp_probe *probe, long pre, long post);
 

@@ -88,7 +88,7 @@ SYM_TYPED_FUNC_START(kp_opt_empty_clears)
 	RET
 SYM_FUNC_END(kp_opt_empty_clears)
 
-/* Not empty: it writes to memory, or calls what may do so. */
+/* Not empty: the first one writes to memory, the second one jumps to another function. */
 SYM_TYPED_FUNC_START(kp_opt_post_writes)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: if the kernel's returns are jumps to a return thunk, those in detour buffers are,
- * too.
+ * KUnit suite: if the kernel's returns are jumps to a return thunk, their copies in detour buffers
+ * must be, too.
  */
 
 #include <linux/cpufeature.h>
@@ -99,7 +99,7 @@ KP_CASE(kp_returns_in_detours, kp_returns_check_all(test, false))
 KP_CASE(kp_returns_after_post_handlers, kp_returns_check_all(test, true))
 
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-/* ftrace's call is at its entry. */
+/* This function has ftrace's call at its entry. */
 KP_PLUS(, long, kp_returns_traced, 1)
 
 /* low enough that all calls of a hit are counted */
@@ -114,7 +114,7 @@ static __nocfi u64 kp_returns_depth_after(kp_returns_fn *fn)
 	this_cpu_write(pcpu_hot.call_depth, KP_DEPTH_BEFORE);
 	fn(1);
 	depth = this_cpu_read(pcpu_hot.call_depth);
-	/* The kernel sets this if the depth is not known. */
+	/* The kernel sets this value if it does not know the depth. */
 	this_cpu_write(pcpu_hot.call_depth, 0x8000000000000000ULL);
 	local_irq_restore(flags);
 	return depth;
@@ -134,7 +134,7 @@ static void kp_returns_check_depth(struct kunit *test, kp_returns_fn *fn, bool p
 	kp_kprobe_del(test, &kp);
 }
 
-/* A hit has as many calls as returns. */
+/* A hit must leave the call depth as it was, since it has as many calls as returns. */
 static void kp_returns_depth(struct kunit *test)
 {
 	int i;

@@ -2,7 +2,7 @@
 /*
  * KUnit suite: random arguments for the calls that register, unregister, enable and disable
  * probes. Each call must return what the manual says. Then exactly the enabled probes are
- * hit; a refused call has left the text unchanged.
+ * hit; a refused call must leave the text unchanged.
  *
  * kp_fuzz_calls_structures fills structures with random values. kp_fuzz_calls_sequences makes
  * calls in any order for a few valid probes.
@@ -206,7 +206,9 @@ static unsigned int kp_result(int err)
 	return i;
 }
 
-/* Add @results. If a probe has several errors, any of them may be returned. */
+/*
+ * Add @results to those that are right. If a probe has several errors, any of them may be returned.
+ */
 static void kp_wrong(struct kp_probe *m, unsigned int results)
 {
 	if (m->right == KP_OK)
@@ -263,7 +265,10 @@ static void kp_make_location(struct kp_probe *m)
 	case 6:
 		kp_make_name(m);
 		kp_wrong(m, KP_NOENT);
-		/* It then waits for the module that the name begins with. */
+		/*
+		 * With this flag, the probe may wait for the module whose name the symbol begins
+		 * with.
+		 */
 		if ((p->flags & KPROBE_FLAG_WAIT) && strchr(m->name, ':'))
 			m->right |= KP_OK;
 		return;
@@ -381,7 +386,9 @@ static void kp_make(struct kp_probe *m)
 		kp_make_jprobe(m);
 }
 
-/* Try arrays of no probe, of one probe three times, or with a NULL pointer. */
+/*
+ * Try arrays with a negative number of probes, with one probe three times, or with a NULL pointer.
+ */
 static void kp_try_bad_array(struct kunit *test, struct kp_probe *m)
 {
 	struct kprobe *kps[3] = { &m->rp.kp, &m->rp.kp, &m->rp.kp };
@@ -591,7 +598,7 @@ static void kp_unregister_some(struct kunit *test, struct kp_probe *unused)
 		unregister_kprobes(kps, num);
 }
 
-/* Call each function once: each enabled probe is hit once, and no other probe. */
+/* Call each function once: this must hit each enabled probe once, and no other probe. */
 static void kp_expect_hits(struct kunit *test, const char *after, unsigned long count)
 {
 	bool any = false;

@@ -61,7 +61,7 @@ static const char *const kp_mode_names[] = {
  * @add: index register, shifted by @scale; or -1
  * @to_reg: register that gets the target of a branch; or -1
  * @branches: the branch reads its target from memory
- * @runs: it is accepted, and executed
+ * @runs: the instruction is accepted, and executed
  * @bare: the results without a probe
  * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if the next instruction is not executed next
  */
@@ -126,8 +126,8 @@ static struct {
 } kernel;
 
 /*
- * Which instructions are executed. In small letters: the middle field of the ModRM byte is not a
- * register, but extends the opcode.
+ * Which instructions are executed. A small letter says that the middle field of the ModRM byte is
+ * not a register, but extends the opcode.
  *
  *	A	any operands that the rules below allow
  *	V	the same, with vector registers
@@ -385,7 +385,7 @@ static bool kp_place_target(struct kp_target *t, char kind)
 	if (X86_MODRM_REG(modrm) & 1)
 		return false;
 	if (fuzz_has_memory(insn)) {
-		/* The stack has no targets of branches. */
+		/* No word of the stack is a target, so the operand must be in kp_insn_mem. */
 		t->branches = t->base >= 0 || kp_is_rip_relative(insn);
 		return t->branches;
 	}
@@ -506,7 +506,7 @@ static void kp_save_mmx(struct kp_state *out)
 		     "=m" (KP_MMX(out, 7)));
 }
 
-/* noinline: the stack pointer is the same in each run. */
+/* noinline: the stack pointer must be the same in each run. */
 static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
 {
 	bool avx = boot_cpu_has(X86_FEATURE_AVX), fpu = kp_uses_vectors(t);
@@ -669,7 +669,10 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		/* Text with a jump of its own does not show whether it is optimised. */
+		/*
+		 * If the instruction is such a jump, its text does not show whether the probe is
+		 * optimised.
+		 */
 		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
 							t->bytes[0] == JMP32_INSN_OPCODE)))
 			continue;
