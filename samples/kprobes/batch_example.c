@@ -76,9 +76,9 @@ struct symbol {
 };
 
 /*
- * Find the symbol at an address. Of all functions that look symbols up, only sprint_symbol() is
- * exported to modules. It writes "name+offset/size", followed by " [module]" if the address is in a
- * module.
+ * Find the symbol at an address. Of all functions that look symbols up, only
+ * sprint_symbol() is exported to modules. It writes "name+offset/size",
+ * followed by " [module]" if the address is in a module.
  */
 static bool find_symbol(unsigned long addr, struct symbol *sym)
 {

@@ -394,8 +394,8 @@ static void find_function(const char *function, union bpf_attr *attr)
 	union bpf_attr id = { };
 
 	/*
-	 * The kernel's own BTF is first. In that of each module, IDs and offsets continue the
-	 * kernel's.
+	 * The kernel's own BTF is first. In that of each
+	 * module, IDs and offsets continue the kernel's.
 	 */
 	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
 		union bpf_attr open = { };
@@ -410,8 +410,8 @@ static void find_function(const char *function, union bpf_attr *attr)
 			continue;
 		info.btf = (uintptr_t)malloc(info.btf_size);
 		/*
-		 * get_info() has set the length. It must be 0, since there is no buffer for the
-		 * name.
+		 * get_info() has set the length. It must be
+		 * 0, since there is no buffer for the name.
 		 */
 		info.name_len = 0;
 		get_info(fd, &info, sizeof(info));
@@ -511,8 +511,8 @@ static void set_cookie(int program, int event, __u64 cookie)
 	attr.link_create.attach_type = BPF_PERF_EVENT;
 	attr.link_create.perf_event.bpf_cookie = cookie;
 	/*
-	 * The link's descriptor stays open until bpf_probe exits: closing it would detach the
-	 * program.
+	 * The link's descriptor stays open until bpf_probe
+	 * exits: closing it would detach the program.
 	 */
 	check(bpf(BPF_LINK_CREATE, &attr), "BPF_LINK_CREATE");
 }

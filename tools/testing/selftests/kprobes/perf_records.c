@@ -59,7 +59,7 @@ static void print(u64 time, const char *kind, u64 addr, const u8 *old, u16 old_l
 	printf("\n");
 }
 
-/* Print a record. PERF_SAMPLE_TIME puts its time at the end. */
+/* Print a record. With PERF_SAMPLE_TIME, the kernel puts the time at the end of the record. */
 static void print_record(const u8 *record)
 {
 	const struct {
@@ -96,8 +96,8 @@ static void print_record(const u8 *record)
 }
 
 /*
- * Read what the CPUs have recorded since the last call. A record may wrap around at the end of the
- * buffer.
+ * Read what the CPUs have recorded since the last call.
+ * A record may wrap around at the end of the buffer.
  */
 static void read_records(void)
 {
@@ -146,7 +146,7 @@ static void read_probes(const char *path)
 	fclose(file);
 }
 
-/* Print the pages that exist before the records begin. */
+/* Print the pages of slots that exist already, as there will be no records of these. */
 static void read_pages(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "r");

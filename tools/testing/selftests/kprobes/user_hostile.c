@@ -112,11 +112,11 @@ static unsigned long stack_of(unsigned char *page)
 static unsigned char *code_page(void)
 {
 	static const unsigned long edges[] = {
-		0xfffff000UL,		/* the last one of 32-bit code */
+		0xfffff000UL,		/* last page of 32-bit code */
 		0x10000UL,		/* usually the lowest one */
 		0x1000UL,
 #ifdef __x86_64__
-		0x7fffffffe000UL,	/* the last one with four levels of tables */
+		0x7fffffffe000UL,	/* last page with four levels of tables */
 		0x100000000UL,
 		0xffffe000UL,
 #else
@@ -252,7 +252,7 @@ static void act_wild_jump(void)
 	jump(any_address(), any_address(), one_in(3) ? CODE_32 : 0);
 }
 
-/* Count and check the breakpoints in a signal handler. */
+/* A signal handler counts the breakpoints, and checks the address of each. */
 static int handled, handled_wrong;
 static unsigned long handled_start;
 
@@ -454,8 +454,8 @@ static void act_trace(void)
 	ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(long)PTRACE_O_EXITKILL);
 	if (one_in(2)) {
 		/*
-		 * The kernel refuses its own addresses here, and again when the breakpoint is
-		 * enabled.
+		 * The kernel refuses its own addresses here,
+		 * and again when the breakpoint is enabled.
 		 */
 		ptrace(PTRACE_POKEUSER, child, (void *)offsetof(struct user, u_debugreg[0]),
 		       (void *)(one_in(2) ? any_address() : (unsigned long)&watched));

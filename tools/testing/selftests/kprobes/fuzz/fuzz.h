@@ -41,7 +41,7 @@ struct fuzz_regs {
 	unsigned long cs;
 	unsigned long fs_base;
 	unsigned long gs_base;
-	unsigned long segments[2];	/* of 32-bit mode: ds and es, fs and gs */
+	unsigned long segments[2];	/* in 32-bit mode: es << 16 | ds, and gs << 16 | fs */
 };
 
 /* The values are those of enum x86_op; fuzz_subject.c checks that. */

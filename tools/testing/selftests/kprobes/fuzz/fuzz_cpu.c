@@ -207,8 +207,8 @@ void fuzz_execute(const struct fuzz_regs *in, enum fuzz_end end, struct fuzz_out
 		out->page_fault = true;
 		out->address = (unsigned long)info.si_addr;
 		/*
-		 * The instruction has succeeded: it is a branch to unmapped memory, where the fetch
-		 * faults.
+		 * The instruction has succeeded: it is a branch
+		 * to unmapped memory, where the fetch faults.
 		 */
 		if (out->address == out->regs.ip && out->regs.ip != in->ip) {
 			out->page_fault = false;
@@ -291,8 +291,8 @@ void fuzz_cpu_init(void)
 	template.orig_eax = -1;
 	template.xfs = fs;
 	/*
-	 * In 32-bit mode the C library's gs has the base of thread-local data. Let gs have base 0,
-	 * as ds.
+	 * In 32-bit mode the C library's gs has the base
+	 * of thread-local data. Let gs have base 0, as ds.
 	 */
 	template.xgs = template.xds;
 #endif
@@ -324,8 +324,8 @@ static void randomize(struct fuzz_random *r, unsigned int at, unsigned int size,
 void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 {
 	/*
-	 * By number of the state, what this mode has of AVX, masks, upper halves of zmm, zmm16 to
-	 * zmm31
+	 * By number of the state, what this mode has of
+	 * AVX, masks, upper halves of zmm, zmm16 to zmm31
 	 */
 	static const unsigned int most[8] = {
 		[2] = NR_XMM * 16, [5] = 64, [6] = NR_XMM * 32, [7] = NR_XMM == 16 ? 1024 : 0,
@@ -367,10 +367,10 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 }
 
 /*
- * The x87 instruction pointers are not compared: one of the tests executes the copy, which is at
- * another address. XSTATE_BV is not compared either: some CPUs set the bit of a state that is all
- * zeros at some times, and clear it at others. The kernel fills in the values of states whose bits
- * are clear.
+ * The x87 instruction pointers are not compared: one of the tests executes the
+ * copy, which is at another address. XSTATE_BV is not compared either: some
+ * CPUs set the bit of a state that is all zeros at some times, and clear it at
+ * others. The kernel fills in the values of states whose bits are clear.
  */
 int fuzz_fpu_compare(const unsigned char *a, const unsigned char *b)
 {

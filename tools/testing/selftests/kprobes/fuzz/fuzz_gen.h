@@ -44,7 +44,10 @@ static inline bool fuzz_one_in(struct fuzz_random *r, u32 n)
 	return !fuzz_below(r, n);
 }
 
-/* The sequence of the encoding @index of a run with @seed, so that each can be repeated alone. */
+/*
+ * Return the random sequence for encoding number @index of a run with @seed. Each encoding has its
+ * own, so it can be repeated alone.
+ */
 static inline struct fuzz_random fuzz_random_of(u64 seed, u64 index)
 {
 	struct fuzz_random r = { seed };

@@ -56,7 +56,7 @@ enum {
 	C_ENCODINGS,
 	C_UNDECODED,
 	C_PREFIX,		/* refused: see is_prefix_as_opcode() */
-	C_UNKNOWN,		/* refused: not in the maps */
+	C_UNKNOWN,		/* refused: not in kprobes' opcode maps */
 	C_REFUSED,
 	C_TRAPS,
 	C_NO_EMULATION,
@@ -441,8 +441,8 @@ static bool memory_differs(const char *kind)
 }
 
 /*
- * Compare with the outcome of the original. Execution must end at @from if there is an exception,
- * or else at @to.
+ * Compare with the outcome of the original. Execution must
+ * end at @from if there is an exception, or else at @to.
  */
 static void compare(const char *kind, const struct fuzz_outcome *o, unsigned long from,
 		    unsigned long to)
@@ -543,7 +543,10 @@ static void test_post_slot(void)
 	compare("post", &out, p->post_slot, FUZZ_TRAMPOLINE);
 }
 
-/* Does the instruction do the same in user mode as in the kernel? */
+/*
+ * Does the instruction do the same in user mode as in the kernel? If not, the CPU's outcome cannot
+ * be compared with that of the emulation.
+ */
 static bool has_oracle(void)
 {
 	/* An emulation accesses the stack without a check, since the kernel always has a stack. */
@@ -688,7 +691,7 @@ static void test_execution(void)
 	bool linear;
 
 	reset_memory();
-	/* pushf would save the trap flag of the single step. */
+	/* Run pushf up to an int3: after a single step it would have saved the trap flag. */
 	fuzz_execute(&now.in, is_legacy(1, 0x9c) ? FUZZ_BY_INT3 : repeats() ?
 		     FUZZ_AFTER_REPEATING : FUZZ_AFTER_STEP, &now.bare, fpu_bare);
 	memcpy(mem_bare, (void *)FUZZ_ARENA, FUZZ_ARENA_SIZE);
@@ -702,8 +705,8 @@ static void test_execution(void)
 		return;
 	}
 	/*
-	 * A hypervisor may make locked accesses that cross a cache line so slow that the alarm
-	 * comes first.
+	 * A hypervisor may make locked accesses that cross
+	 * a cache line so slow that the alarm comes first.
 	 */
 	if (now.bare.sig == SIGALRM) {
 		++count[C_SLOW];
@@ -720,12 +723,12 @@ static void test_execution(void)
 		return;
 	}
 	/*
-	 * If kprobes always emulates the instruction, the CPU executes the copy only to raise a
-	 * fault.
+	 * If kprobes always emulates the instruction, the
+	 * CPU executes the copy only to raise a fault.
 	 */
 	if (p->slot && (!p->emulated || p->boosted || now.bare.page_fault))
 		test_slot();
-	/* The trampoline's call needs a stack. */
+	/* The slot calls the trampoline, which needs room for the return address on the stack. */
 	if (linear && now.bare.regs.reg[FUZZ_SP] - FUZZ_ARENA - 8 < FUZZ_ARENA_SIZE - 8 &&
 	    !(volatile_regs() & 1 << FUZZ_SP))
 		test_post_slot();

@@ -246,8 +246,8 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 }
 
 /*
- * Used by an inline function for post_handlers. The fuzzer does not call that function, so these
- * need no definition.
+ * Used by an inline function for post_handlers. The fuzzer
+ * does not call that function, so these need no definition.
  */
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);

@@ -348,8 +348,8 @@ static int kp_ctl_probes_show(struct seq_file *m, void *unused)
 		if (copy_from_kernel_nofault(text, probe->kp.addr, sizeof(text)))
 			memset(text, 0, sizeof(text));
 		/*
-		 * Show real addresses, which scripts look for in kprobes/list. Only root can read
-		 * this.
+		 * Show real addresses, which scripts look for
+		 * in kprobes/list. Only root can read this.
 		 */
 		seq_printf(m, "%d %0*lx %d %d %lu %d %*phN%s%s\n", i, (int)sizeof(long) * 2,
 			   (unsigned long)probe->kp.addr, atomic_read(&probe->hits),

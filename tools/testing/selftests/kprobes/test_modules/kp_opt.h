@@ -43,8 +43,8 @@ static inline unsigned long kp_jump_target(const void *addr)
 }
 
 /*
- * Wait until there is a jump at @addr or, if @wanted is false, until there is none. Return: false
- * after KP_OPT_TIMEOUT_MS.
+ * Wait until there is a jump at @addr or, if @wanted is false,
+ * until there is none. Return: false after KP_OPT_TIMEOUT_MS.
  */
 static inline bool kp_wait_jump(const void *addr, bool wanted)
 {

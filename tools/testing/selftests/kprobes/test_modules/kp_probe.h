@@ -25,7 +25,9 @@ struct kp_probe {
 	unsigned long ip;
 	/* last call of the post_handler */
 	unsigned long post_ip;
-	/* returns what the fault_handler returns; NULL: 0 */
+	/*
+	 * called by the fault_handler, which returns its result; NULL: the fault_handler returns 0
+	 */
 	int (*repair)(struct kp_probe *probe, struct pt_regs *regs);
 };
 

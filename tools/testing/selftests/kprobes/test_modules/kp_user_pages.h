@@ -83,7 +83,7 @@ static int kp_mem_init(struct kunit *test)
 	return PTR_ERR_OR_ZERO(kp_mem.file);
 }
 
-/* Map the memory again, without pages. */
+/* Map the memory, again if it was mapped before. No page is in it yet. */
 static void kp_mem_map(struct kunit *test)
 {
 	if (kp_mem.addr)

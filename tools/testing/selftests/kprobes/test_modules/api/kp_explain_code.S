@@ -118,7 +118,10 @@ CODE endbr
 	__ASM_SEL(endbr32, endbr64)
 CODE_END endbr
 
-/* Opcode maps that only EVEX has: vaddph, vfmadd132ph; and an add of APX, which kprobes lacks */
+/*
+ * Encodings of maps 5 and 6, which only EVEX has: vaddph, vfmadd132ph; and of map 4, an add of APX,
+ * which kprobes does not know
+ */
 INSN evex5, .byte 0x62, 0xf5, 0x6c, 0x48, 0x58, 0xd9
 INSN evex6, .byte 0x62, 0xf6, 0x6d, 0x48, 0x98, 0xd9
 #ifdef CONFIG_X86_64
@@ -130,7 +133,7 @@ INSN farther, .byte 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80
 COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 #endif
 
-/* Instructions with a reason for how they are executed */
+/* Instructions for which explain must say why they are boosted, emulated or single-stepped */
 
 INSN relative, call kp_explain_text
 INSN loop, loop kp_ex_loop

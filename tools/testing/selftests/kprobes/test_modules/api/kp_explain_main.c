@@ -155,7 +155,7 @@ static int kp_refuse_null(void)
 	return 0;
 }
 
-/* Try to register a probe of a kind, whose struct kprobe is @kp. */
+/* Try to register @probe with register_@kind(). Its struct kprobe, @kp, has the reason. */
 #define kp_try(kind, probe, kp) do {							\
 	typeof(probe) _probe = (probe);							\
 											\

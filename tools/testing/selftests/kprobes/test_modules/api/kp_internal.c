@@ -272,7 +272,7 @@ static void kp_internal_running(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_NULL(test, kp_running());
-	/* The handlers of the newest probe run first. */
+	/* The handlers of the newest probe run first, so kp_probe's are the last ones. */
 	kp_register(test, &kp_second, kp.target->addr, true);
 	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
@@ -359,8 +359,8 @@ static void kp_internal_get_kprobe(struct kunit *test)
 }
 
 /*
- * A removed probepoint leaves a mark in the table. Searches for the highest address or for 0 must
- * not find the mark.
+ * A removed probepoint leaves a mark in the table. Searches
+ * for the highest address or for 0 must not find the mark.
  */
 static void kp_internal_no_address(struct kunit *test)
 {
@@ -391,8 +391,8 @@ static void kp_internal_given_address(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, (void *)kp_probe.addr, nops + i);
 	}
 	/*
-	 * If addr was found by symbol, unregistering keeps it, and another registration may replace
-	 * it.
+	 * If addr was found by symbol, unregistering keeps
+	 * it, and another registration may replace it.
 	 */
 	kp_probe = (struct kprobe){ .symbol_name = "kp_internal_nops", .pre_handler = kp_pre };
 	for (i = 0; i < 3; i++) {
@@ -454,7 +454,7 @@ static void kp_internal_blacklist(struct kunit *test)
 				       "%pS", allowed[i]);
 }
 
-/* An area may begin and end inside functions. */
+/* A blacklisted area may begin and end inside functions. */
 static void kp_internal_area(struct kunit *test)
 {
 	unsigned long first = (unsigned long)kp_internal_area1;
@@ -513,7 +513,8 @@ static enum x86_slot_form kp_slot_form(void)
 static void kp_internal_slot_form(struct kunit *test)
 {
 	/*
-	 * Offset of the test instruction. The lea before it would be emulated with post_handlers.
+	 * Offset of the test instruction. The lea before it would
+	 * not do: with a post_handler, kprobes emulates a lea.
 	 */
 	unsigned int offset = 3;
 	enum x86_slot_form form;

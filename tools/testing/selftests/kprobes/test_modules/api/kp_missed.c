@@ -90,8 +90,8 @@ static int kp_missed_ended(void)
 	int ret = kp_missed_register(kp_missed_once);
 
 	/*
-	 * Hold the mutex, so that the worker does not disable the probe before all hits are
-	 * counted.
+	 * Hold the mutex, so that the worker does not
+	 * disable the probe before all hits are counted.
 	 */
 	guard(mutex)(&kprobe_mutex);
 	if (!ret)

@@ -261,8 +261,8 @@ static void kp_expect_done(struct kunit *test)
 	if (!kp_removes())
 		return;
 	/*
-	 * If there was no memory to change a filter of ftrace, the next batch tries again: make
-	 * one.
+	 * If there was no memory to change a filter of
+	 * ftrace, the next batch tries again: make one.
 	 */
 	kp_np_fill(&other, kp_plan->nr, false);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&other.rp.kp), 0);
@@ -321,7 +321,9 @@ static void kp_run(struct kunit *test, const struct kp_plan *plan)
 		failed = true;
 		refused = 0;
 		done = 0;
-		/* With a stride, other allocations fail in each pass. */
+		/*
+		 * With a stride, each pass begins at another allocation, so that other ones fail.
+		 */
 		for (nth = 1 + pass % stride; failed; nth += failed ? stride : 0) {
 			kp_prepare(test);
 			ret = kp_attempt(test, nth, &failed);
@@ -331,7 +333,7 @@ static void kp_run(struct kunit *test, const struct kp_plan *plan)
 				refused++;
 				kp_expect_failed(test);
 				kp_expect_clean(test);
-				/* With all its memory, the same operation works. */
+				/* With all its memory, the same operation must succeed. */
 				kp_prepare(test);
 				KUNIT_ASSERT_EQ_MSG(test, kp_attempt(test, 0, &failed), 0,
 						    "after a failure of %pS", kp_nomem_where());
@@ -427,8 +429,8 @@ KP_RUNS(kp_nomem_leave_entry, { .op = KP_LEAVE, .entries = true, .nr = 1 })
 static void kp_nomem_optimize(struct kunit *test)
 {
 	/*
-	 * The page of an earlier detour buffer may be used again, so only few allocations are
-	 * certain.
+	 * The page of an earlier detour buffer may be used
+	 * again, so only few allocations are certain.
 	 */
 	static const struct kp_plan one = {
 		.op = KP_OPTIMIZE, .nr = 1, .passes = 2, .least = 2,
@@ -501,7 +503,10 @@ static void kp_nomem_case_exit(struct kunit *test)
 	/* A shared pool may have grown, and keeps that memory. */
 	if (kp_plan->op == KP_REGISTER && kp_plan->returns && kp_plan->nr == 1)
 		allowed += 2;
-	/* Ftrace keeps copies of its last filters: make them small. */
+	/*
+	 * Ftrace keeps copies of its last filters. Replace them
+	 * by small ones, so that those of the case are freed.
+	 */
 	kp_plan = &entry;
 	for (post = 0; post <= 1; post++) {
 		kp_np_fill(&last, 0, post);

@@ -24,7 +24,7 @@ static struct {
 	unsigned int count;
 	unsigned int failed;
 	void *where;
-	/* Nesting of allocators with @encloses */
+	/* number of nested allocators with @encloses that the task is in */
 	unsigned int inside;
 } kp_fail;
 
@@ -219,7 +219,10 @@ static void kp_fail_begin(bool optimizer, unsigned int nth)
 	kp_fail.nth = nth;
 	kp_fail.count = 0;
 	kp_fail.inside = 0;
-	/* Pairs with READ_ONCE() in kp_is_asking(), on which the optimiser's thread depends. */
+	/*
+	 * Pairs with READ_ONCE() in kp_is_asking(): the
+	 * optimiser's thread must see what was set before.
+	 */
 	smp_store_release(&kp_fail.on, true);
 }
 

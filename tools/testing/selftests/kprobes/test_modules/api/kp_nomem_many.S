@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of kretprobes_kunit for many return probes */
+/* The functions that kretprobes_kunit has for many return probes */
 
 #include <kretprobes_kunit_many.S>

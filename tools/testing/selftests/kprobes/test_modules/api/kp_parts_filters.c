@@ -91,8 +91,8 @@ static void kp_filters_stay(struct kunit *test)
 	pp->kp.flags = KPROBE_FLAG_FTRACE;
 	pp->set = (void __rcu __force *)none;
 	/*
-	 * Of two probes at an address, the older one (@post is 0) or the newer one has a
-	 * post_handler.
+	 * Of two probes at an address, the older one (@post
+	 * is 0) or the newer one has a post_handler.
 	 */
 	for (post = 0; post < 2; post++) {
 		unsigned int first = post ? BIT(FILTER_STAY) : BIT(FILTER_DIVERT);
@@ -106,8 +106,8 @@ static void kp_filters_stay(struct kunit *test)
 		kp_filters_change(test, pp, both);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
 		/*
-		 * Unregister the older probe: the post_handlers are swapped, so kp[0] stands for
-		 * the newer one.
+		 * Unregister the older probe: the post_handlers
+		 * are swapped, so kp[0] stands for the newer one.
 		 */
 		swap(kp[0].post_handler, kp[1].post_handler);
 		kp_filters_change(test, pp, one);

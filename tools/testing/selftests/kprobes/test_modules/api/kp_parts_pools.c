@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases for the shared pools of return probes: what their workers do, and what hits do in the
- * meantime
+ * Cases for the shared pools of return probes: what
+ * their workers do, and what hits do in the meantime
  */
 
 #include "kp_parts.h"
 #include "../internal.h"
 
-/* What a case does when a worker reschedules */
+/* State of the current case. @resched: what the case does when a worker reschedules */
 static struct {
 	void (*resched)(struct kretprobe_pool *pool);
 	struct kretprobe_pool *pool;
 	unsigned int nr_chunks;
-	/* the most chunks that were freed at a time */
+	/* the most chunks that were freed between two calls of @resched */
 	unsigned int most;
 	struct llist_head taken;
 	unsigned int nr_taken;
@@ -97,7 +97,7 @@ static void kp_pools_note_freed(struct kretprobe_pool *pool)
 	kp.nr_chunks = pool->nr_chunks;
 }
 
-/* While chunks are freed, the worker must reschedule in between. */
+/* The worker must reschedule after each chunk that it frees. */
 static void kp_pools_shrink_reschedules(struct kunit *test)
 {
 	unsigned long limit = return_pool_kib;
@@ -197,7 +197,10 @@ static void kp_pools_take_all(struct kretprobe_pool *pool)
 	kp_pools_take_rest(pool);
 }
 
-/* Hits need more instances while the worker is making chunks: it must not forget to make more. */
+/*
+ * Hits need more instances while the worker is making
+ * chunks: the worker must also make chunks for these.
+ */
 static void kp_pools_grow_again(struct kunit *test)
 {
 	struct kretprobe_pool *pool = kp_pools_begin(test);

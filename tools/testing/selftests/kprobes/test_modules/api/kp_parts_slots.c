@@ -46,7 +46,7 @@ static void kp_slots_free_pages(void *unused)
 	}
 }
 
-/* Any address in the page may be asked about, also in the rest after the last slot. */
+/* Any address in a page may be looked up, also one in the rest after the last slot. */
 static void kp_slots_owners(struct kunit *test)
 {
 	struct probepoint *pp = kunit_kcalloc(test, SLOTS_PER_PAGE, sizeof(*pp), GFP_KERNEL);

@@ -245,7 +245,10 @@ static void kp_guard_hooks_and_waits(struct kunit *test)
 		if (hook->rp_set)
 			copy_from_kernel_nofault(hook->hooked, hook->rp.kp.addr, KP_TEXT);
 	for (i = 0; i < 5; i++) {
-		/* Longer than the optimiser's delay */
+		/*
+		 * Sleep longer than the optimiser's delay:
+		 * text that is changed late must be seen, too.
+		 */
 		msleep(60);
 		kp_guard_expect_hooked(test);
 	}

@@ -40,7 +40,7 @@ static DEFINE_MUTEX(kp_bench_mutex);
 
 static struct kprobe **kp_other;
 
-/* Calls of handlers: @first are pre_handlers and return handlers */
+/* Numbers of calls: @first of pre_handlers and return handlers, @second of the others */
 static struct {
 	unsigned long first, second;
 } kp_called;

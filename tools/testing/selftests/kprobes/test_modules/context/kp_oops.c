@@ -51,7 +51,7 @@ static unsigned int kp_cpu(void)
 	return cpumask_last(cpu_online_mask);
 }
 
-/* A task calls the function, and ends in the handler. */
+/* Let a task call the function, and end in the handler, which oopses. */
 static void kp_oops(struct kunit *test)
 {
 	struct task_struct *task = kthread_create(kp_victim_thread, NULL, "kp_victim");
@@ -65,7 +65,7 @@ static void kp_oops(struct kunit *test)
 		schedule_timeout_uninterruptible(1);
 	WRITE_ONCE(kp_victim, NULL);
 	put_task_struct(task);
-	/* Let the CPU go idle. */
+	/* Let the CPU go idle, where RCU would warn. */
 	schedule_timeout_uninterruptible(2);
 }
 

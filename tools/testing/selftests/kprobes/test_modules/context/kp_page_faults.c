@@ -55,8 +55,8 @@ static void kp_pf_expect(struct kunit *test, const struct kp_probe *probe, int p
 			 int fault)
 {
 	/*
-	 * Powerpc emulates the instruction. If that faults, it also single-steps it, which faults
-	 * again.
+	 * Powerpc emulates the instruction. If that faults,
+	 * it also single-steps it, which faults again.
 	 */
 	if (IS_ENABLED(CONFIG_PPC) && fault && probe->fault > fault)
 		fault = probe->fault;
@@ -95,9 +95,9 @@ static void kp_pf_calls(struct kunit *test, int faulting, bool fault_handler)
 
 KP_CASE(kp_pf_of_pre_handler, kp_pf_calls(test, KP_PF_PRE, true))
 KP_CASE(kp_pf_of_post_handler, kp_pf_calls(test, KP_PF_POST, true))
-/* The fix-up is found without a fault_handler, too. */
+/* Without a fault_handler, too, execution must resume at the fix-up. */
 KP_CASE(kp_pf_without_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_POST, false))
-/* A fault_handler is not called for its own fault, or there would be no end. */
+/* A fault_handler must not be called for its own fault, or else there would be no end. */
 KP_CASE(kp_pf_of_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_FAULT, true))
 
 /* If the fault_handler has handled the fault, the CPU must execute the instruction again. */

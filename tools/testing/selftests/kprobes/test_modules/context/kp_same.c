@@ -22,9 +22,15 @@ struct kp_seen {
 
 static struct {
 	struct kp_seen caller, pre, post, fault;
-	/* Wrong results of the function, wrong arguments, and calls that changed the context */
+	/*
+	 * Wrong results of the function, wrong arguments
+	 * of handlers, and calls that changed the context
+	 */
 	int wrong;
-	/* The pre_handler calls the function, and reads where nothing is mapped. */
+	/*
+	 * If @busy, the pre_handler calls the function, and
+	 * reads where nothing is mapped. @read: the result
+	 */
 	bool busy;
 	long read;
 	/* The pre_handler redirects execution to the next instruction. */
@@ -185,7 +191,10 @@ static void kp_expect_seen(struct kunit *test, struct kp_probe *probe, int calls
 	KUNIT_EXPECT_EQ(test, kp.caller.count & KP_BITS, context->bits);
 	KUNIT_EXPECT_EQ(test, kp.wrong, 0);
 	KUNIT_EXPECT_EQ(test, kp.pre.calls, calls);
-	/* The first redirection starts a worker that removes the jump: later, int3s may be hit. */
+	/*
+	 * The first redirection starts a worker that
+	 * removes the jump, so later calls may hit an int3.
+	 */
 	if (!opt || !kp.redirect || kprobe_ftrace(&probe->kp))
 		KUNIT_EXPECT_EQ(test, kp.pre.irqs_off, int3 || kp.caller.irqs_off);
 	kp_expect_same(test, &kp.pre);
@@ -194,7 +203,7 @@ static void kp_expect_seen(struct kunit *test, struct kp_probe *probe, int calls
 		kp_expect_same(test, &kp.post);
 }
 
-/* Probe the entry, or the nops. */
+/* Register a probe on the entry of the function, or on its nops. */
 static struct kp_probe *kp_same_probe(struct kunit *test, bool entry, bool post)
 {
 	u8 *nops = kp_find_nops();
@@ -264,7 +273,7 @@ static void kp_same_busy(struct kunit *test)
 	}
 }
 
-/* The context is the same again after a handler has redirected execution. */
+/* After a handler has redirected execution, the context must be as before. */
 static void kp_same_redirected(struct kunit *test)
 {
 	struct kp_probe *probe;

@@ -71,7 +71,7 @@ static unsigned int kp_find_probed(const struct kp_trace *trace)
 	return kp_trace_find(trace, 0, kp_stacks_probed, kp_stacks_probed_insn[KP_SIZE]);
 }
 
-/* Compare the entries from @i of @trace and from @j of @wanted. */
+/* Do the entries of @trace from @i on differ from those of @wanted from @j on? If so, fail. */
 static bool kp_tails_differ(struct kunit *test, const char *what, const struct kp_trace *trace,
 			    unsigned int i, const struct kp_trace *wanted, unsigned int j)
 {
@@ -88,8 +88,8 @@ static bool kp_tails_differ(struct kunit *test, const char *what, const struct k
 }
 
 /*
- * If @ip is not 0, @trace must contain it. After it, @trace must have the callers that kp.callee
- * has.
+ * If @ip is not 0, @trace must contain it. After it,
+ * @trace must have the callers that kp.callee has.
  */
 static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 			   const struct kp_trace *trace, unsigned long ip)
@@ -140,8 +140,8 @@ static bool kp_has_frame(int insn, bool post)
 }
 
 /*
- * The address in the probed function that a post_handler's trace has; 0 if the function has
- * returned
+ * The address in the probed function that a post_handler's
+ * trace has; 0 if the function has returned
  */
 static unsigned long kp_after(int insn)
 {
@@ -162,8 +162,8 @@ static void kp_every_instruction(struct kunit *test, bool post)
 		KUNIT_ASSERT_LT(test, kp_find_probed(&kp.callee), kp.callee.nr);
 		kp_check_trace(test, insn, "pre", &kp.pre, kp_insn(insn));
 		/*
-		 * After a call, a post_handler's trace has the callee first, then the return
-		 * address.
+		 * After a call, a post_handler's trace has
+		 * the callee first, then the return address.
 		 */
 		if (post)
 			kp_check_trace(test, insn, "post", &kp.post, kp_after(insn));
@@ -189,8 +189,8 @@ static void kp_stacks_in_fault(struct kunit *test)
 		for (bad = 0; bad < 2; bad++) {
 			from = bad ? KP_BAD : &kp_good;
 			/*
-			 * Hide both, or else the compiler might unroll the loop and have two call
-			 * instructions.
+			 * Hide both, or else the compiler might unroll
+			 * the loop and have two call instructions.
 			 */
 			OPTIMIZER_HIDE_VAR(from);
 			OPTIMIZER_HIDE_VAR(bad);
@@ -206,7 +206,7 @@ static void kp_stacks_in_fault(struct kunit *test)
 	}
 }
 
-/* The script reads the dumps in the log. */
+/* Let the handlers call dump_stack(): the script checks the log. */
 static void kp_stacks_dumps(struct kunit *test)
 {
 	kp_register(test, kp_insn(KP_LOAD), true);

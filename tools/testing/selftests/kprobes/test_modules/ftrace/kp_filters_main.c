@@ -352,7 +352,7 @@ static void kf_switch_direct(struct kunit *test, struct kf_user *user, const uns
 		bitmap_zero(user->filter, KF_TARGETS);
 		return;
 	}
-	/* A KF_MODIFY user would have to agree to share the function with a direct trampoline. */
+	/* Leave this out: no KF_MODIFY user agrees to share a function with a direct trampoline. */
 	if (kf_shares(user, KF_MODIFY, some))
 		return;
 	memset(&user->ops, 0, sizeof(user->ops));
@@ -502,7 +502,7 @@ static int kf_modify_direct(void *arg)
 	return failed;
 }
 
-/* What a direct user is asked, and how often it asks to try again */
+/* Numbers of questions that ftrace has asked a direct user, and of -EAGAIN still to answer */
 static unsigned int kf_asked[FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER + 1];
 static unsigned int kf_again;
 
@@ -567,7 +567,10 @@ static void kf_shared(struct kunit *test)
 	kf_expect_asked(test, 0, 1);
 }
 
-/* The same, but a probe asks to redirect the function: kprobes must retry, but not for ever. */
+/*
+ * As in kf_shared(), but kprobes modifies the function, for a probe with a post_handler. kprobes
+ * must retry after -EAGAIN, but not for ever.
+ */
 static void kf_shared_by_probe(struct kunit *test)
 {
 	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1];
@@ -599,7 +602,7 @@ static void kf_shared_by_probe(struct kunit *test)
 	kf_expect_asked(test, 0, 0);
 }
 
-/* One user's filter changes while another user's direct trampoline is replaced. */
+/* Change one user's filter while another user's direct trampoline is replaced. */
 static void kf_concurrent(struct kunit *test)
 {
 	struct kf_user *direct = &kf_users[ARRAY_SIZE(kf_users) - 1], *user = &kf_users[0];

@@ -100,7 +100,7 @@ void kp_ft_patched_before(struct kunit *test)
 
 	probe->kp.post_handler = kp_ft_post;
 	disabled->kp.post_handler = kp_ft_post;
-	/* Get the address that ftrace patches. */
+	/* Register the probe once, to get the address that ftrace patches. */
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kp_unregister(test, probe);
 	KUNIT_ASSERT_EQ(test, kp_ft_rival_on(test, (unsigned long)probe->kp.addr), 0);

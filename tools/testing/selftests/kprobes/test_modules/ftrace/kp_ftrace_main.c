@@ -173,7 +173,9 @@ static void kp_ft_post_divert(struct kprobe *kp, struct pt_regs *regs, unsigned 
 	regs->ip = (unsigned long)kp_ft_elsewhere;
 }
 
-/* After a redirection by a pre_handler, handlers of older probes at the address are not called. */
+/*
+ * After a redirection by a pre_handler, handlers of older probes at the address must not be called.
+ */
 static void kp_ft_diversions(struct kunit *test)
 {
 	static const struct {

@@ -7,8 +7,8 @@
 kp_entries kp_ft_many KP_FT_MANY
 
 /*
- * A handler redirects execution here. The function adds to the argument, and returns to the probed
- * function.
+ * A handler redirects execution here. The function adds
+ * to the argument, and returns to the probed function.
  */
 SYM_FUNC_START(kp_ft_add_thousand)
 	add	$1000, %_ASM_ARG1

@@ -157,8 +157,8 @@ void kp_ft_return_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret->rp.nmissed, 0);
 
 	/*
-	 * Where RCU does not watch. Not with crowd=1: ftrace does not call its list of functions
-	 * there.
+	 * Hit the other return probe where RCU does not watch. Not with crowd=1: ftrace does not
+	 * call its list of functions there.
 	 */
 	kp_kretprobe_add(test, &idle->rp);
 	for (i = 1; i <= 3 && !kp_ft_crowd; i++) {

@@ -23,7 +23,7 @@
 #include "kp_probe.h"
 #include "kp_switch.h"
 
-/* Offsets from kp_faults_text; the name's is from kp_faults_names. */
+/* @start to @fixup: offsets from kp_faults_text. @name: offset from kp_faults_names */
 struct kp_fault_case {
 	u32 start;
 	u32 probed;
@@ -55,9 +55,9 @@ KP_ACCESS(kp_user_store, void __user *to, long value);
 KP_ACCESS(kp_user_add, void __user *to, long value);
 KP_ACCESS(kp_user_move, void __user *to, const void *from, long bytes);
 KP_ACCESS(kp_kernel_load, const void *from);
-/* The offset of its RET */
+/* The offset of the RET of kp_kernel_load() */
 extern const u32 kp_kernel_load_end;
-/* A call and a jump to where @to points to */
+/* These call the function to which *@to points, or jump to it. */
 KP_ACCESS(kp_kernel_call, void (*const *to)(void));
 KP_ACCESS(kp_kernel_jump, void (*const *to)(void));
 /* Returns KP_GOOD_VALUE. */

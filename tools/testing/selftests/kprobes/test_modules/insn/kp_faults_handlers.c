@@ -137,8 +137,8 @@ static void kp_faulty_skips(struct kunit *test)
 KP_CASE(kp_faulty_leaves, kp_faulty_once(test, kp_faulty_new(test, kp_load_addr()), -EFAULT))
 
 /*
- * The fault_handler registered last must be called first. After one has returned 1, no other may be
- * called.
+ * The fault_handler registered last must be called first.
+ * After one has returned 1, no other may be called.
  */
 static void kp_faulty_order(struct kunit *test)
 {
@@ -182,7 +182,7 @@ static struct kp_probe *kp_somewhere(struct kunit *test)
 	return kp_faulty_new(test, (void *)kp_plain + kp_plain_insn);
 }
 
-/* Hit the probe in kp_plain(). What handlers call must return @result. */
+/* Hit the probe in kp_plain(). The functions that its handlers call must return @result. */
 static void kp_hit_plain(struct kunit *test, struct kp_probe *probe, long result)
 {
 	probe->pre_result = 0;
@@ -231,7 +231,7 @@ static void kp_faulty_handler_repaired(struct kunit *test)
 	kp_expect_counts(test, probe, 2, 2, 2);
 }
 
-/* A fault_handler is not called for its own fault, or there would be no end. */
+/* A fault_handler must not be called for its own fault, or else there would be no end. */
 static void kp_faulty_own_fault(struct kunit *test)
 {
 	struct kp_probe *probe = kp_somewhere(test);

@@ -235,7 +235,7 @@ static noinline void kp_one_round(struct kunit *test, unsigned int round)
 	bool failed = false;
 	int ret;
 
-	/* Even rounds with interrupts on, odd ones with interrupts off */
+	/* Even rounds have interrupts on, odd ones off. */
 	kp_randomize(!(round & 1));
 	kp.mode = KP_BARE;
 	kp_run(&kp.bare);
@@ -278,7 +278,7 @@ static void kp_group(struct kunit *test, u16 flags)
 			continue;
 		if (kp.fault->flags & KP_BRANCHES && kp_is_tcg())
 			continue;
-		/* One round, as each waits for a jump */
+		/* Only one round, since each wait for a jump takes time. */
 		if (kp_faults_opt)
 			kp_one_round(test, i);
 		for (round = 0; round < KP_ROUNDS && !kp_faults_opt; round++)
@@ -298,7 +298,7 @@ static void kp_faults_notifiers(struct kunit *test)
 	kp_group(test, KP_NO_EXTABLE);
 }
 
-/* Print oopses for the script. The notifier resumes at the fix-up. */
+/* Let the kernel print oopses, which the script checks. The die notifier resumes at the fix-up. */
 static void kp_faults_oops(struct kunit *test)
 {
 	int i, cases = 0;

@@ -126,7 +126,7 @@ static void kp_paging_move(struct kunit *test)
 	kp_is_one_hit(test, probe, false, 1);
 }
 
-/* The fault_handler is called for each page, before it is mapped. */
+/* The fault_handler must be called for each page, before the page is mapped. */
 static void kp_paging_asks(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new_post(test, KP_INSN(move), true);
@@ -158,7 +158,7 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	KUNIT_EXPECT_EQ(test, *kp_word(128), 1007);
 }
 
-/* Other probes, which get the freed slot of the first one */
+/* Other probes, registered during the fault. Among their slots is the one that was freed. */
 static struct kprobe kp_others[5];
 
 /* After @meanwhile, the probe must not be hit any more, nor its post_handler called. */
@@ -216,7 +216,7 @@ static void kp_meanwhile_again(void)
 	kp_mem.error = register_kprobe(&kp.probe->kp);
 }
 
-/* The instruction is executed again, and may hit the new registration. */
+/* After the fault the instruction is executed again, and may hit the new registration. */
 static void kp_paging_register_again(struct kunit *test)
 {
 	int post;
@@ -243,7 +243,7 @@ static void kp_meanwhile_leave(void)
 	unregister_kprobe(&kp.second->kp);
 }
 
-/* A probe with a post_handler is registered in one access, and unregistered in the next. */
+/* Register a probe with a post_handler during one access, and unregister it during the next. */
 static void kp_paging_reshape(struct kunit *test)
 {
 	kp.probe = kp_paging_probe(test, KP_INSN(add), false);

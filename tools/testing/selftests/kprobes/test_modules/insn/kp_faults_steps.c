@@ -14,15 +14,15 @@
 #include "kp_symbol.h"
 
 static struct {
-	/* hits of the probe in xa_load(), and how many while a handler of this task runs */
+	/* hits of the probe on xa_load(), and how many while a handler of this task runs */
 	int loads, nested;
 	struct task_struct *in_handler;
 } kp_seen;
 
 /*
- * A handler hits an instruction whose copy faults. To handle the fault, kprobes looks up the owner
- * of the slot with xa_load(). The lookup is still in the context of the handler, so it must not hit
- * a probe on xa_load().
+ * A handler hits an instruction whose copy faults. To handle the fault,
+ * kprobes looks up the owner of the slot with xa_load(). The lookup is still
+ * in the context of the handler, so it must not hit a probe on xa_load().
  */
 
 static long __kprobes kp_fault_in_handler(void)
@@ -59,7 +59,7 @@ static void kp_steps_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, outer->pre, 1);
 	KUNIT_EXPECT_EQ(test, faulting->kp.nmissed, 1);
 	KUNIT_EXPECT_EQ(test, kp_seen.nested, 0);
-	/* Outside of a handler xa_load() is hit, or this shows nothing. */
+	/* Outside of a handler, xa_load() must be hit, or else the case would prove nothing. */
 	KUNIT_EXPECT_EQ(test, kp_kernel_load(KP_BAD), -EFAULT);
 	KUNIT_EXPECT_GE(test, kp_seen.loads, 1);
 }
@@ -129,7 +129,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR((void __force *)event));
 	kp_at_end(test, kp_unwatch, (void __force *)event);
 
-	/* Bare; with a pre_handler; with all three */
+	/* Without a probe; with a pre_handler; with all three handlers */
 	for (mode = 0; mode < 3; mode++) {
 		probe = kp_new(test, (void *)kp_watched_store + kp_watched_store_insn[0]);
 		if (mode == 2) {
@@ -145,7 +145,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_watched.hits, 1);
 		KUNIT_EXPECT_EQ_MSG(test, kp_watched.ip, next, "%pS instead of %pS",
 				    (void *)kp_watched.ip, (void *)next);
-		/* A watchpoint is no fault: the fault_handler is not called. */
+		/* A watchpoint is no fault: the fault_handler must not be called. */
 		kp_expect_counts(test, probe, mode != 0, mode == 2, 0);
 		KUNIT_EXPECT_FALSE(test, irqs_disabled());
 		if (mode)
@@ -185,7 +185,10 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 
 	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
 		kunit_skip(test, "no machine checks");
-	/* No probe; on the load; on an instruction whose jump may cover the load */
+	/*
+	 * Without a probe; with one on the load; with one
+	 * on an instruction whose jump may cover the load
+	 */
 	for (mode = 0; mode < 3; mode++) {
 		struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
 		struct mce m = {

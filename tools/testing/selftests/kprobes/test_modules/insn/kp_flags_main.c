@@ -108,7 +108,7 @@ static bool kp_flags_call(struct kunit *test, unsigned long (*fn)(unsigned long)
 	return got == wanted && !kp.unsafe_in_handler;
 }
 
-/* All combinations, with the first @nr_unsafe of kp_unsafe[] */
+/* Call @fn with all combinations of arithmetic flags, and the first @nr_unsafe of kp_unsafe[]. */
 static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long), int nr_unsafe)
 {
 	unsigned long flags, arithmetic = 0;
@@ -202,7 +202,10 @@ static void kp_flags_within_by(struct kunit *test, bool post, bool jump)
 	kp_flags_traps(test, kp_flags_within);
 }
 
-/* Call depth tracking changes arithmetic flags at calls and returns, with or without a probe. */
+/*
+ * Skip the case with call depth tracking, which changes
+ * arithmetic flags at calls and returns, with or without a probe.
+ */
 static void kp_flags_survive_return(struct kunit *test)
 {
 	if (boot_cpu_has(X86_FEATURE_CALL_DEPTH))

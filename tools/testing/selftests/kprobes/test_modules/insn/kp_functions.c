@@ -33,7 +33,7 @@ struct kp_counter {
 	atomic_long_t posts;
 	/* hits and missed hits before all probes of the function were armed */
 	long before;
-	/* The previous counter's instruction always continues at this one. */
+	/* After the instruction of the previous counter, this one is always executed. */
 	bool follows;
 };
 
@@ -122,7 +122,10 @@ static bool kp_falls_through(const u8 *insn)
 	}
 	return true;
 #elif defined(CONFIG_ARM64)
-	/* Hints such as nop do. Branches, exceptions and system instructions may not. */
+	/*
+	 * It is certain for hints such as nop, but not for
+	 * branches, exceptions and system instructions.
+	 */
 	if (insn[3] == 0xd5 && insn[2] == 0x03 && insn[1] >> 4 == 2 && (insn[0] & 0x1f) == 0x1f)
 		return true;
 	return (insn[3] >> 2 & 7) != 5;
@@ -145,7 +148,10 @@ static bool kp_falls_through(const u8 *insn)
 #endif
 }
 
-/* On riscv, a trap between lr and sc makes sc fail: the loop around both never ends. */
+/*
+ * Is there an lr near the start of the function? On riscv, a trap between lr and sc makes sc fail,
+ * so the loop around both would never end.
+ */
 static bool kp_begins_with_lr(const struct kp_function *function)
 {
 	const u8 *insn = function->text, *end = insn + min(function->size, 48) - 4;
@@ -185,8 +191,8 @@ static int kp_find_instructions(struct kp_function *function)
 		ret = register_kprobe(&counter->kp);
 		if (!ret) {
 			/*
-			 * The probe was moved past an ENDBR: the loop will find that address as
-			 * well.
+			 * The probe was moved past an ENDBR: the
+			 * loop will find that address as well.
 			 */
 			if (counter->kp.addr != function->addr + offset) {
 				unregister_kprobe(&counter->kp);
@@ -201,7 +207,10 @@ static int kp_find_instructions(struct kp_function *function)
 		}
 		if (ret == -EILSEQ)
 			continue;
-		/* With @insns, the first instruction must be probed. */
+		/*
+		 * With @insns, the first instruction must be
+		 * probed, or else the function is refused.
+		 */
 		if (insns && !function->nr)
 			break;
 		last = NULL;

@@ -34,8 +34,8 @@ SYM_FUNC_END(kp_ibt_calls)
 STACK_FRAME_NON_STANDARD kp_ibt_calls
 
 /*
- * With an odd argument, an indirect jump leads to the endbr; with an even one, execution gets there
- * from the nop before it.
+ * With an odd argument, an indirect jump leads to the endbr;
+ * with an even one, execution gets there from the nop before it.
  */
 	.balign	16
 SYM_FUNC_START(kp_ibt_switch)

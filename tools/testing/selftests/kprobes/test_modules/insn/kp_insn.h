@@ -126,7 +126,7 @@ void kp_insn_run(const void *start);
 
 /* The arithmetic flags, DF, IF and AC are random; a caller may change them. */
 void kp_insn_randomize(struct rnd_state *random, struct kp_state *in);
-/* @fpu: with vector registers. Stores the initial stack pointer in @in. */
+/* @fpu: load and save vector registers, too. Stores the initial stack pointer in @in. */
 void kp_insn_run_state(struct kp_state *in, const void *start, bool fpu, struct kp_state *out);
 
 struct desc_ptr;

@@ -31,7 +31,7 @@
 TABLE kp_insn_dcr
 
 GROUP dcr_plain
-	/* One, from five bytes to fifteen */
+	/* One instruction, of five to fifteen bytes */
 	DCR_SINGLES "mov $0x12345678, %ecx", "xor $0x12345678, %eax", "add $0x12345678, %edx"
 	DCR_SINGLES W(add $0x12345678, %R9), W(mov 0x123(%BX), %AX), W(LONGEST)
 	DCR_SINGLES W(movl $0x12345678, 8(%BX)), W(SIZED(mov) $0x12345678, 8(%R12))
@@ -154,7 +154,7 @@ GROUP dcr_jump
 	DCR_BRANCH "nop", rest=W(jz 1f; add %AX, %DX)
 	DCR_BRANCH "cmc", rest="jo 1f; jc 1f"
 	DCR_BRANCH "cmc", rest="jc 1f; {disp32} jz 1f"
-	/* Back to code before the probed instruction, and to that instruction */
+	/* Branches back to code before the probed instruction, and to that instruction */
 	DCR W(lea 1(%AX), %CX), rest="jmp 1b", post="3:", pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
 	DCR W(mov %AX, %CX), rest="{disp32} jmp 1b", post="3:", \
 		pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
@@ -164,7 +164,7 @@ GROUP dcr_jump
 		flags=(KP_OPT | KP_HITS_AGAIN)
 	DCR W(inc %AX), rest=W(WIDTH(, nop;) dec %ecx; jnz 1b), pre="mov $5, %ecx; 1:", \
 		flags=(KP_OPT | KP_HITS_AGAIN)
-	/* A branch to the byte after the overlapped ones does not prevent the jump. */
+	/* A branch to the byte after the overlapped ones must not prevent the jump. */
 	DCR "nop", rest="nop; nop; nop; nop", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
 	DCR "mov $0x12345678, %eax", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
 	/* Branches whose displacement can only have one byte */

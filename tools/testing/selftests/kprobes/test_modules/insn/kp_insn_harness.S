@@ -68,7 +68,7 @@ SYM_FUNC_START(kp_insn_run)
 SYM_FUNC_END(kp_insn_run)
 STACK_FRAME_NON_STANDARD kp_insn_run
 
-/* Every case jumps here. Returns from kp_insn_run(). */
+/* Every case jumps here at its end. This returns from kp_insn_run(). */
 SYM_FUNC_START(kp_insn_done)
 	EACH_REG(SAVE_REG)
 	SAVE_REG(SP)

@@ -97,7 +97,7 @@ GROUP move
 	CASES "movabs %al, kp_insn_mem + 24", "movslq %eax, %r10", "movslq (%r12), %rax"
 	CASES "xchg %r8, %rax"
 #ifndef CONFIG_X86_KERNEL_IBT
-	/* After a nop: a probe at the first endbr of a function moves past it. */
+	/* Begin with a nop, since a probe at the first endbr of a function is moved past it. */
 	CASE "endbr64", pre="nop"
 #endif
 #else
@@ -216,7 +216,7 @@ GROUP segment
 	LOADS_SEG "lgs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", seg=%gs
 	CASE "lfs (%ebx), %ecx", pre="mov %fs, 4(%ebx)", flags=KP_MAYBE
 	CASE "lss (%ebx), %ecx", pre="mov %ss, 4(%ebx)", flags=KP_MAYBE
-	/* Hits while es, gs or ds are not the kernel's */
+	/* Hits while es, gs or ds do not have the kernel's selectors */
 	LOADS_SEG "mov (%ebx), %ecx"
 	LOADS_SEG "mov (%ebx), %ecx", seg=%gs
 	CASE "mov %es:(%ebx), %ecx", pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
@@ -318,7 +318,7 @@ GROUP atomic
 	BRANCH "jmp *\mem", pre=W(\pre; STORE(1f, \mem); RETPOLINE_SAFE)
 .endm
 
-/* With random flags, branches are taken and not taken. */
+/* Flags are random, so conditional branches are taken in some rounds and not in others. */
 GROUP jump
 .irp cc, CONDITIONS
 	BRANCH "j\cc 1f"
@@ -485,7 +485,7 @@ GROUP system, flags=KP_OPT
 #endif
 
 #ifndef CONFIG_X86_64
-/* No access to memory: in the first 64 KiB, none is mapped. */
+/* These must not access memory, since nothing is mapped in the first 64 KiB. */
 GROUP addr16
 .irp rm, "(%bx, %si)", "(%bx, %di)", "(%bp, %si)", "(%bp, %di)", "(%si)", "(%di)", "(%bx)"
 	CASES "lea \rm, %eax", "lea 5\rm, %ecx", "lea -0x1234\rm, %edx"
@@ -504,7 +504,7 @@ GROUP traps, flags=KP_REFUSED
 #ifndef CONFIG_X86_64
 	CASES "int $0x80", ".byte 0xf1"		/* int1 */
 GROUP traps
-	/* Not a trap while OF is clear */
+	/* into raises no exception while OF is clear. */
 	CASE "into", pre="test %eax, %eax", flags=KP_MAYBE
 #endif
 

@@ -265,7 +265,10 @@ static bool kp_shown_as_before(struct kunit *test, const char *handler,
 	return true;
 }
 
-/* Record the registers that handlers get or, if @optimized, compare them. */
+/*
+ * Run the rounds of an instruction. Record the registers that handlers get or, if @optimized,
+ * compare them with those of the first run.
+ */
 static void kp_rounds(struct kunit *test, struct kp_insn *c, bool optimized)
 {
 	struct kp_shown *shown = c->shown;

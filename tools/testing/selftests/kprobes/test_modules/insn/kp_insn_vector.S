@@ -16,7 +16,7 @@
 TABLE kp_insn_vector
 
 GROUP sse, flags=KP_FPU
-/* Among them, opcodes 74 to 76, e8, e9 and eb of map 0f: jcc, call and jmp elsewhere */
+/* Among them, opcodes 74 to 76, e8, e9 and eb of map 0f: jcc, call and jmp in the one-byte map */
 .irp op, SSE_OPS
 	CASES "\op %xmm1, %xmm0", W(\op MEM(64), %WIDTH(xmm10, xmm2))
 .endr

@@ -168,7 +168,9 @@ static void kp_patch_kernel(struct kunit *test)
 	int i, probed = 0;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		/* A disabled probe tells the address, and that it can be probed. */
+		/*
+		 * Register the probe disabled, to learn its address, and whether it can be probed.
+		 */
 		probe = kp_new(test, NULL);
 		probe->kp.symbol_name = names[i];
 		probe->kp.flags = KPROBE_FLAG_DISABLED;

@@ -185,7 +185,10 @@ static int kp_sleepers_set(unsigned int wanted)
 		ret = kp_pool_end();
 	while (!ret && sleepers < wanted)
 		ret = kp_pool_add_sleeper();
-	/* Wake the sleeping tasks, which sleep again at once: that changes their stacks. */
+	/*
+	 * With at_once, this starts the new tasks together, as preemption is disabled. Tasks that
+	 * were asleep sleep again at once.
+	 */
 	scoped_guard(preempt)
 		list_for_each_entry(s, &kp_sleepers, list)
 			wake_up_process(s->task);

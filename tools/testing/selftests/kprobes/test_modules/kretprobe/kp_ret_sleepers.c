@@ -82,7 +82,10 @@ static ssize_t kp_home_show_write(struct file *file, const char __user *buf, siz
 	put_pid(pid);
 	if (!task)
 		return -ESRCH;
-	/* Show a runnable task on its CPU, with preemption disabled: it must not run then. */
+	/*
+	 * A runnable task must not run while it is shown. The writer
+	 * has to be on its CPU: there, preemption is disabled.
+	 */
 	scoped_guard(preempt)
 		sched_show_task(task);
 	put_task_struct(task);

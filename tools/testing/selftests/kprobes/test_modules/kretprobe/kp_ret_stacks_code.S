@@ -80,8 +80,8 @@ SYM_FUNC_START(kp_rs_probed_aligned)
 SYM_FUNC_END(kp_rs_probed_aligned)
 
 /*
- * sti delays interrupts until after the next instruction: that must be the ret itself, not a jump
- * to a return thunk.
+ * sti delays interrupts until after the next instruction:
+ * that must be the ret itself, not a jump to a return thunk.
  */
 SYM_FUNC_START(kp_rs_probed_interrupted)
 	KP_FTRACE_CALL

@@ -147,7 +147,7 @@ static void kp_rs_graph_return(struct ftrace_graph_ret *trace, struct fgraph_ops
 	kp_save(&told->ret);
 }
 
-/* Newer kernels pass the handlers one more argument. */
+/* Newer kernels pass the handlers one more argument, hence the casts. */
 static int kp_rs_attach_graph(struct kp_together *client)
 {
 	unsigned long addr = kp_rs_address(client);
@@ -258,9 +258,9 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	if (!others)
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
 	/*
-	 * The graph tracer records the call before its trampoline is on the stack. If the tracer
-	 * already has a record of the function that has jumped here, unwinders take the new record
-	 * for that one.
+	 * The graph tracer records the call before its trampoline is on the
+	 * stack. If the tracer already has a record of the function that
+	 * has jumped here, unwinders take the new record for that one.
 	 */
 	if (!twice && !kp_rs_same_end(&told->entry, reference, at_entry)) {
 		KUNIT_FAIL(test, "%s: stack at the entry differs", what);
@@ -315,7 +315,10 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 		kp_rs_save = true;
 		kp_rs_dump = true;
 		pr_info("kp_ret_stacks: together %s\n", order);
-		/* Keep the loop's body in one place: return addresses must not differ. */
+		/*
+		 * Keep the compiler from unrolling the loop:
+		 * return addresses must not differ between rounds.
+		 */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(5), 6);
 		kp_rs_save = false;

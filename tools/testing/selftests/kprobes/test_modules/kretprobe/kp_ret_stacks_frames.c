@@ -148,7 +148,10 @@ static void kp_rs_frames(struct kunit *test)
 	kp_rs_save = true;
 	for (i = 0; i < ARRAY_SIZE(kp_rs_sets); i++) {
 		kp_rs_register(test, kp_rs_sets[i].nr, kp_rs_sets[i].kprobe);
-		/* Keep the loop's body in one place: return addresses must not differ. */
+		/*
+		 * Keep the compiler from unrolling the loop:
+		 * return addresses must not differ between rounds.
+		 */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(i), i + 1);
 		KUNIT_EXPECT_EQ(test, kp.returns, kp_rs_sets[i].nr);
@@ -170,7 +173,10 @@ static void kp_rs_frames(struct kunit *test)
 	kp_rs_save = false;
 }
 
-/* For the script, which checks the log. The callers have return probes as well. */
+/*
+ * Call dump_stack() in the function and in the handlers: the script checks the log. The callers
+ * have return probes as well.
+ */
 static void kp_rs_frames_dumps(struct kunit *test)
 {
 	static struct kretprobe callers[2];
@@ -284,7 +290,10 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	kp_timer.timer.function = kp_timer_function;
 	kp_at_end(test, kp_timer_stop, NULL);
 
-	/* Keep the loop's body in one place: return addresses must not differ. */
+	/*
+	 * Keep the compiler from unrolling the loop:
+	 * return addresses must not differ between rounds.
+	 */
 	for (probed = 0; probed < 2; probed++) {
 		OPTIMIZER_HIDE_VAR(probed);
 		kp_rs_save = !probed;
@@ -324,7 +333,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	kunit_info(test, "%u calls, %u interrupts: in the function %u, over its return %u, in callers %u, elsewhere %u, wrong %u\n",
 		   calls, kp_timer.nr, found[1], found[2], found[3] + found[4], found[0], wrong);
 	KUNIT_EXPECT_EQ(test, wrong, 0);
-	/* Most of the time was spent in handlers. */
+	/* Handlers take most of the time, so interrupts must have arrived during them. */
 	KUNIT_EXPECT_GT(test, found[2], 10);
 }
 

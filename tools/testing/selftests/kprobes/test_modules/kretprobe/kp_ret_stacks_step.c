@@ -87,7 +87,10 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 		return NOTIFY_STOP;
 
 	kp_step.steps++;
-	/* Unwinders stop in thunks of indirect calls. Names of aliases begin with __pi_. */
+	/*
+	 * Unwinders stop in thunks of indirect calls. Names
+	 * of aliases begin with __pi_: search in the name.
+	 */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
 		kp_step.thunks++;
 		return NOTIFY_STOP;
@@ -95,8 +98,8 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
 	/*
-	 * A handler sets the instruction pointer before the stack pointer: skip the steps in
-	 * between.
+	 * A handler sets the instruction pointer before
+	 * the stack pointer: skip the steps in between.
 	 */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
@@ -248,7 +251,10 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 		if (round > 0)
 			kp_rs_step_set(test, entry, silent ? 1 : round, silent);
 		kp_rs_step_returns = 0;
-		/* Keep the loop's body in one place: return addresses must not differ. */
+		/*
+		 * Keep the compiler from unrolling the loop:
+		 * return addresses must not differ between rounds.
+		 */
 		OPTIMIZER_HIDE_VAR(round);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, entry, reference), 2);
 		if (round < 0)

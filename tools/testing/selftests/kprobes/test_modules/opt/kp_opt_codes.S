@@ -288,7 +288,7 @@ PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
-/* A short branch from the function before or after, next to it or as far away as possible */
+/* A short branch from the function before or after: from next to it, or from as far as possible */
 #ifdef CONFIG_X86_64
 #define JUMP_IF_CX_ZERO	jrcxz
 #else
@@ -397,7 +397,7 @@ ADDRESS_IN address_added, "xor %edx, %edx; add $1f, %edx; push %edx"
 /* This form has no ModRM byte between opcode and address. */
 ADDRESS_IN address_added_to_eax, "add $1f, %eax; push %eax; xor %eax, %eax"
 
-/* The address is in a function that is too far away for short branches. */
+/* The instruction that has the address is in a function too far away for short branches. */
 .macro ADDRESS_FAR name:req, symbol:req, push:req
 CODE_AND_FAR \name, \symbol
 	\push
@@ -429,7 +429,7 @@ INTO pointer
 BRANCH last_of_five, jz, .fill 4, 1, 0x40
 #endif
 
-/* The opcode is several bytes before the address. */
+/* A ModRM byte, perhaps a SIB byte, and a displacement are between the opcode and the address. */
 .macro STORED_FROM_FAR name:req, memory:vararg
 CODE_AND_FAR \name, kp_opt_stores_\name
 	push	%_ASM_AX
@@ -477,8 +477,8 @@ SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
 FUNC_END kp_opt_hides
 
 /*
- * long kp_opt_debugged(long arg): with an int3 in place of the opcode of the mov, its bytes decode
- * as int3, js, xor.
+ * long kp_opt_debugged(long arg): with an int3 in place of
+ * the opcode of the mov, its bytes decode as int3, js, xor.
  */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)

@@ -87,8 +87,8 @@ static __nocfi void kp_opt_diverts_long(struct kunit *test)
 }
 
 /*
- * The first hit is at a jump that covers several instructions. As its handler redirects, the jump
- * must be removed.
+ * The first hit is at a jump that covers several instructions.
+ * As its handler redirects, the jump must be removed.
  */
 static __nocfi void kp_opt_diverts_short(struct kunit *test)
 {

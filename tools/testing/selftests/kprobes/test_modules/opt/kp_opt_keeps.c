@@ -77,7 +77,7 @@ static void kp_opt_calls(struct kunit *test, struct kp_probe *probe, int calls)
 	KUNIT_EXPECT_EQ(test, probe->pre, calls);
 }
 
-/* An empty post_handler suppresses the jump before the first hit. */
+/* An empty post_handler must suppress the jump, even before the first hit. */
 static void kp_opt_empty_keeps(struct kunit *test)
 {
 	const struct kp_post *post = test->param_value;
@@ -149,8 +149,8 @@ static void kp_opt_is_int3(struct kunit *test, struct kp_probe *probe)
 }
 
 /*
- * If a probe with an empty post_handler is registered or enabled, the jump of another probe at its
- * address must be removed.
+ * If a probe with an empty post_handler is registered or enabled,
+ * the jump of another probe at its address must be removed.
  */
 static void kp_opt_empty_comes(struct kunit *test)
 {

@@ -75,7 +75,10 @@ static int kp_hog(void *unused)
 		}
 		__set_current_state(TASK_RUNNING);
 		WRITE_ONCE(kp.wake, false);
-		/* Without preemption, the hog runs only after the call. */
+		/*
+		 * Without preemption, the hog runs only after
+		 * the call, when there is nothing to hold.
+		 */
 		if (!READ_ONCE(kp.in_call))
 			continue;
 		WRITE_ONCE(kp.held, true);
@@ -230,7 +233,10 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 			u8 byte = kp_byte_at(probe->kp.addr);
 
 			usleep_range(5000, 6000);
-			/* The scheduler may let the runner run for a moment. */
+			/*
+			 * The scheduler may let the runner run for
+			 * a moment, which ends the wait for it.
+			 */
 			if (READ_ONCE(kp.calls) != calls)
 				break;
 			KUNIT_EXPECT_EQ(test, byte, INT3_INSN_OPCODE);

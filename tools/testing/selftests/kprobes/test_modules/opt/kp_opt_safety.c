@@ -144,8 +144,8 @@ static bool kp_is_patched(const u8 *text)
 }
 
 /*
- * Find the nop before a patched instruction. Return: NULL if the compiler put other instructions in
- * between.
+ * Find the nop before a patched instruction. Return: NULL
+ * if the compiler put other instructions in between.
  */
 static void *kp_find_nop(void *fn)
 {
@@ -234,7 +234,7 @@ static void kp_opt_one_search(struct kunit *test)
 }
 
 #if __has_include("linux/probepoint.h")
-/* Free the branch targets that a search of this module's text found. */
+/* Free the branch targets found in this module's text, so that kprobes must search it again. */
 static void kp_opt_discard_targets(void)
 {
 	mutex_lock(&kprobe_mutex);
@@ -344,8 +344,8 @@ static void kp_opt_with_debugger(struct kunit *test)
 }
 
 /*
- * kprobes has its own list of what the kernel patches in its text. It must agree with the kernel's
- * tables.
+ * kprobes has its own list of what the kernel patches
+ * in its text. It must agree with the kernel's tables.
  */
 static __nocfi void kp_opt_sites_of_kernel(struct kunit *test)
 {

@@ -76,7 +76,7 @@ static struct kp_probe *kp_load_new(struct kunit *test, kp_load_fn *load, u32 in
 	return kp_new_post(test, (void *)load + insn, post);
 }
 
-/* The task sleeps in the page fault when the probe is registered. */
+/* The probe is registered while the task sleeps in the page fault. */
 static void kp_opt_sleeps_in_text(struct kunit *test)
 {
 	struct kp_probe *probe;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: if the kernel's returns are jumps to a return thunk, their copies in detour buffers
- * must be, too.
+ * KUnit suite: if the kernel's returns are jumps to a return
+ * thunk, their copies in detour buffers must be, too.
  */
 
 #include <linux/cpufeature.h>

@@ -162,7 +162,7 @@ static long kp_jprobe_entry(long x)
 	return 0;
 }
 
-/* Call the function of a name for the kind of a probe, such as register_kretprobe(). */
+/* Call the function for the kind of @probe, such as register_kretprobe() if @verb is register. */
 #define kp_by_kind(verb, probe) ({							\
 	struct kp_probe *_p = (probe);							\
 											\
@@ -266,8 +266,8 @@ static void kp_make_location(struct kp_probe *m)
 		kp_make_name(m);
 		kp_wrong(m, KP_NOENT);
 		/*
-		 * With this flag, the probe may wait for the module whose name the symbol begins
-		 * with.
+		 * With this flag, the probe may wait for the
+		 * module whose name the symbol begins with.
 		 */
 		if ((p->flags & KPROBE_FLAG_WAIT) && strchr(m->name, ':'))
 			m->right |= KP_OK;
@@ -364,7 +364,7 @@ static void kp_make(struct kp_probe *m)
 	memset(m, 0, sizeof(*m));
 	m->right = KP_OK;
 	m->kind = kp_below(4) % 3;
-	/* Users need not initialise these. */
+	/* Users need not initialise these, so fill them with random bytes. */
 	prandom_bytes_state(&kp_random, &p->hlist, sizeof(p->hlist));
 	prandom_bytes_state(&kp_random, &p->opcode, sizeof(p->opcode));
 	p->nmissed = kp_any();
@@ -455,13 +455,13 @@ static void kp_fuzz_calls_structures(struct kunit *test)
 
 #define KP_PROBES	12
 
-/* Fill in an unregistered probe, or keep what it has for another registration. */
+/* Fill in an unregistered probe. Sometimes keep what the last registration has left in it. */
 static void kp_prepare(struct kp_probe *probe)
 {
 	struct kprobe *p = &probe->rp.kp;
 	const struct kp_target *target;
 
-	/* unregister_kprobe() of an unregistered probe clears its address. */
+	/* unregister_kprobe() of an unregistered probe has cleared its address: then fill it in. */
 	if (p->addr && kp_one_in(3)) {
 		p->flags = kp_one_in(4) ? KPROBE_FLAG_DISABLED : 0;
 		return;
@@ -587,7 +587,10 @@ static void kp_unregister_some(struct kunit *test, struct kp_probe *unused)
 		kps[i] = &chosen[i]->rp.kp;
 		chosen[i]->state = KP_FREE;
 	}
-	/* Add a probe twice, so that it is no longer registered the second time, and NULL. */
+	/*
+	 * Sometimes add a probe again, which is not registered any more when its second entry is
+	 * handled, and sometimes NULL.
+	 */
 	if (num && kp_one_in(4))
 		kps[num++] = kps[0];
 	if (kp_one_in(4))

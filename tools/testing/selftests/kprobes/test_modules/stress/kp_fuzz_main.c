@@ -576,7 +576,7 @@ static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
 		if ((out->reg[i] ^ bare->reg[i]) & mask)
 			return kp_fails(test, t, name, out->reg[i], bare->reg[i]);
 	}
-	/* Bytes below the stack pointer may have any value. */
+	/* Bytes below the stack pointer may have any value: do not compare them. */
 	sp = clamp((int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP, 0, KP_STACK);
 	return kp_bytes_differ(test, t, "a byte of the stack", out->stack, bare->stack, sp,
 			       KP_STACK) ||
@@ -670,8 +670,8 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 		struct kp_target *t = &kp_targets[i];
 
 		/*
-		 * If the instruction is such a jump, its text does not show whether the probe is
-		 * optimised.
+		 * If the instruction is such a jump, its text
+		 * does not show whether the probe is optimised.
 		 */
 		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
 							t->bytes[0] == JMP32_INSN_OPCODE)))
@@ -690,7 +690,7 @@ static void kp_batch(struct kunit *test, bool jumps)
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 
-		/* The first function only gives the text a symbol. */
+		/* kp_fuzz_text() itself only gives the text a symbol: the targets follow it. */
 		t->text = (u8 *)kp_fuzz_text + (i + 1) * KP_FUZZ_SIZE;
 		while (!kp_generate(t))
 			cond_resched();

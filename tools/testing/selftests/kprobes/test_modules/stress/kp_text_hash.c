@@ -21,7 +21,7 @@ static u32 kp_hash(const char *from, const char *end, u32 hash)
 static int kp_hash_get(char *buf, const struct kernel_param *param)
 {
 	static const char *start, *end;
-	/* Leave out the part of s390's text that has addresses of tracers. */
+	/* Leave out the part of s390's text that has addresses of tracers, which change. */
 	static const char *tracers_start, *tracers_end;
 
 	if (!start) {
