@@ -283,7 +283,7 @@ void fuzz_cpu_init(void)
 		fail_with("fork");
 	trace(PTRACE_SETOPTIONS, NULL, (void *)PTRACE_O_EXITKILL);
 	trace(PTRACE_GETREGS, NULL, &template);
-	/* -1: the child is in no system call. Or else the kernel might restart one. */
+	/* -1 says that the child is in no system call, so that the kernel restarts none. */
 #ifdef __x86_64__
 	template.orig_rax = -1;
 	(void)fs;
@@ -291,8 +291,8 @@ void fuzz_cpu_init(void)
 	template.orig_eax = -1;
 	template.xfs = fs;
 	/*
-	 * In 32-bit mode the C library's gs has the base
-	 * of thread-local data. Let gs have base 0, as ds.
+	 * In 32-bit mode the C library's thread-local data is
+	 * the base of gs. Use ds's selector: its base is 0.
 	 */
 	template.xgs = template.xds;
 #endif
@@ -324,7 +324,7 @@ static void randomize(struct fuzz_random *r, unsigned int at, unsigned int size,
 void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 {
 	/*
-	 * By number of the state, what this mode has of
+	 * Sizes of the states in this mode, by number:
 	 * AVX, masks, upper halves of zmm, zmm16 to zmm31
 	 */
 	static const unsigned int most[8] = {
@@ -367,10 +367,10 @@ void fuzz_fpu_randomize(struct fuzz_random *r, bool small)
 }
 
 /*
- * The x87 instruction pointers are not compared: one of the tests executes the
- * copy, which is at another address. XSTATE_BV is not compared either: some
- * CPUs set the bit of a state that is all zeros at some times, and clear it at
- * others. The kernel fills in the values of states whose bits are clear.
+ * The x87 instruction pointers are not compared: one of the tests executes
+ * the copy, which is at another address. XSTATE_BV is not compared either:
+ * if a state is all zeros, some CPUs set its bit at some times, and clear it
+ * at others. The kernel fills in the values of states whose bits are clear.
  */
 int fuzz_fpu_compare(const unsigned char *a, const unsigned char *b)
 {

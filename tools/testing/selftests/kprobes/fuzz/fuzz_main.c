@@ -274,7 +274,10 @@ static void place_operand(struct fuzz_random *r)
 	if (insn_rip_relative(insn)) {
 		patch(insn_offset_displacement(insn), target - FUZZ_AT - insn->length, 4);
 	} else {
-		/* With a small index, the displacement that leads to the target has 32 bits. */
+		/*
+		 * Choose a small index, so that the displacement
+		 * that leads to the target has 32 bits.
+		 */
 		if (index >= 0 && X86_64 && !addr32) {
 			now.in.reg[index] = fuzz_below(r, 1 << 24);
 			add = now.in.reg[index] << scale;
@@ -322,7 +325,7 @@ static void place_implicit(struct fuzz_random *r)
 		return;
 	/*
 	 * The value of @reg keeps the access in the arena. If @reg is also the base or the index,
-	 * place_operand() overwrites that value.
+	 * place_operand() overwrites that value: do not execute the instruction.
 	 */
 	i = insn->sib.nbytes ? insn->sib.bytes[0] & 7 : insn->modrm.bytes[0] & 7;
 	now.unsafe = i == reg || (insn->sib.nbytes && (insn->sib.bytes[0] >> 3 & 7) == reg);
@@ -400,7 +403,7 @@ static unsigned long flags_compared(void)
 	/* rdrand, rdseed */
 	if (is_legacy(2, 0xc7) && now.insn.modrm.bytes[0] >= 0xf0)
 		mask &= ~FLAG_ARITHMETIC;
-	/* In user mode, popf cannot change these flags. */
+	/* In user mode, popf cannot change these flags as it does in the kernel. */
 	return mask & ~(FLAG_IF | FLAG_IOPL);
 }
 

@@ -115,7 +115,7 @@ static inline void *kp_find_function(const char *name)
 	return addr ? kp_landing(1, addr) : NULL;
 }
 
-/* The same as these two, but if there is no symbol, the case fails and ends. */
+/* As kp_find_symbol() and kp_find_function(), but without the symbol the case fails and ends. */
 static inline void *kp_symbol(struct kunit *test, const char *name)
 {
 	void *addr = kp_find_symbol(name);

@@ -205,7 +205,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Free the filter only here: the case "redirects" sets it each time, and never clears it. */
+/* Free the filter only when the module is unloaded, since "redirects" may use it again. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);

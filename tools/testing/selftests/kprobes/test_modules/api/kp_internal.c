@@ -464,7 +464,10 @@ static void kp_internal_area(struct kunit *test)
 
 	mutex_lock(&kprobe_mutex);
 	ret = kprobe_add_area_blacklist(first + 1, third + 1);
-	/* Unloading the module removes the range that this leaves on the blacklist. */
+	/*
+	 * The first range stays on the blacklist until the module
+	 * is unloaded. Only the second one is deleted here.
+	 */
 	if (!ret)
 		ret = kprobe_add_area_blacklist(first, first + 1);
 	kprobe_blacklist_del_range(first, first + 1);

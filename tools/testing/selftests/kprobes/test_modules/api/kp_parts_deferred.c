@@ -70,8 +70,9 @@ static void kp_deferred_reschedules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.nr, KP_DEFERRED);
 	KUNIT_EXPECT_EQ(test, kp.out_of_order, 0);
 	/*
-	 * The worker frees the first object, then waits again. The next batch may follow that one
-	 * without cond_resched() in between.
+	 * The first object waits for grace periods alone, the others
+	 * for the next ones. So the worker frees that object, and later
+	 * a batch, before it calls cond_resched() for the first time.
 	 */
 	KUNIT_EXPECT_LE(test, kp.most, FREE_BATCH + 1);
 	KUNIT_EXPECT_EQ(test, kp.locked, 0);

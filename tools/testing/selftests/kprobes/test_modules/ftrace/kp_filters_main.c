@@ -479,7 +479,7 @@ static void kf_cost(struct kunit *test)
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
 	ret = ftrace_set_filter_ips(&user->ops, ips, 1, 1, 0);
 	KUNIT_EXPECT_LE(test, kf_tests_of(test, ret), 4);
-	/* Adding a function that is in the filter already must check no function. */
+	/* Adding a function that is in the filter already must make ftrace check no function. */
 	ret = ftrace_set_filter_ips(&user->ops, ips + 1, 1, 0, 0);
 	KUNIT_EXPECT_EQ(test, kf_tests_of(test, ret), 0);
 	ret = unregister_ftrace_function(&user->ops);

@@ -123,7 +123,7 @@ static void kp_ft_regs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ss, __KERNEL_DS);
 #ifdef CONFIG_X86_64
-	/* Handlers may read the whole words, so the upper bits must be 0. */
+	/* Handlers may read the whole words of cs and ss, so the upper bits must be 0. */
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.csx, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, probe->pre_regs.ssx, __KERNEL_DS);
 #endif

@@ -122,10 +122,7 @@ static bool kp_falls_through(const u8 *insn)
 	}
 	return true;
 #elif defined(CONFIG_ARM64)
-	/*
-	 * It is certain for hints such as nop, but not for
-	 * branches, exceptions and system instructions.
-	 */
+	/* Yes for hints such as nop; no for branches, exceptions and system instructions. */
 	if (insn[3] == 0xd5 && insn[2] == 0x03 && insn[1] >> 4 == 2 && (insn[0] & 0x1f) == 0x1f)
 		return true;
 	return (insn[3] >> 2 & 7) != 5;

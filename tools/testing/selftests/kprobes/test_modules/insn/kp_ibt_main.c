@@ -78,7 +78,9 @@ static void kp_ibt_call_all(struct kunit *test, kp_ibt_fn *fn, long plus)
 		KUNIT_EXPECT_EQ(test, fn(arg), arg + plus);
 }
 
-/* Call @fn. Check that the handlers of the probe were called so often, and unregister it. */
+/*
+ * Call @fn. Check that the handlers were called @pres and @posts times, and unregister the probe.
+ */
 static void kp_ibt_hits(struct kunit *test, struct kp_probe *probe, kp_ibt_fn *fn, long plus,
 			int pres, int posts)
 {

@@ -189,7 +189,7 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 		unsigned long mask = kp_reg_mask(reg);
 		unsigned long shown = *(unsigned long *)((void *)regs + kp_pt_regs[reg].offset);
 
-		/* A selector in struct pt_regs has 16 bits. */
+		/* A selector in struct pt_regs has 16 bits: ignore the rest of the word. */
 		if (reg > KP_FLAGS)
 			mask = 0xffff;
 		snprintf(what, sizeof(what), "%s in the %s_handler", kp_pt_regs[reg].name, handler);

@@ -288,7 +288,7 @@ PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
 
-/* A short branch from the function before or after: from next to it, or from as far as possible */
+/* A short branch from the function before or after, over the shortest or the longest distance */
 #ifdef CONFIG_X86_64
 #define JUMP_IF_CX_ZERO	jrcxz
 #else

@@ -141,7 +141,7 @@ static unsigned long kp_row_insn(const struct kp_probe *probe, int insn)
 	return (unsigned long)probe->kp.addr + insn * KP_ROW_SIZE;
 }
 
-/* After the first instruction, redirect to each other one. */
+/* After the first instruction, redirect execution to each of the others in turn. */
 static void kp_opt_post_goes(struct kunit *test, struct kp_probe *probe)
 {
 	/*

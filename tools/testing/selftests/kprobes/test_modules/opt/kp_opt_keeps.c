@@ -207,9 +207,7 @@ static __nocfi void kp_opt_flag_keeps(struct kunit *test)
 	}
 }
 
-/*
- * A hit at the breakpoint redirects execution before the jump was written: there must be no jump.
- */
+/* The first hit, at the breakpoint, redirects execution. After that, no jump may be written. */
 static void kp_opt_call_keeps(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum);

@@ -670,7 +670,7 @@ static void kp_run_all(struct kunit *test, enum kp_mode mode)
 		struct kp_target *t = &kp_targets[i];
 
 		/*
-		 * If the instruction is such a jump, its text
+		 * If the instruction itself is such a jump, the text
 		 * does not show whether the probe is optimised.
 		 */
 		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
