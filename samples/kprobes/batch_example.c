@@ -290,7 +290,9 @@ static int __init batch_example_init(void)
 static void __exit batch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/* Disarms all probes, and waits once for their handlers. */
+	/*
+	 * unregister_kprobes() disarms all probes, and waits only once until no handler is running.
+	 */
 	unregister_kprobes(batch, probes);
 	free_all();
 }

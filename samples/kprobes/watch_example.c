@@ -36,7 +36,9 @@ static int pid;
 module_param(pid, int, 0444);
 MODULE_PARM_DESC(pid, "thread whose name is watched");
 
-/* Set by the first hit, which takes a reference. */
+/*
+ * The thread to watch. The probe sets this when the thread is first renamed, and takes a reference.
+ */
 static struct task_struct *watched;
 static struct perf_event * __percpu *watchpoint;
 

@@ -24,7 +24,10 @@
 /* As TORTURE_USER_ADDRESS in kernel/kprobes/torture/x86_targets.S */
 #define USER_ADDRESS	0x20000000UL
 #define PAGE		4096UL
-/* Enough for a fork() to take a while */
+/*
+ * fork() copies the page-table entries of these, and
+ * holds the lock of the memory map for that time.
+ */
 #define OTHER_PAGES	4096UL
 
 static volatile sig_atomic_t stop;

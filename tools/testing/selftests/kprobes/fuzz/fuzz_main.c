@@ -579,7 +579,10 @@ static void test_emulation(void)
 	}
 	++count[C_EMULATION_RUNS];
 	if (fuzz_emulate(&regs)) {
-		/* The emulation has left a fault to the copy. */
+		/*
+		 * The emulation has changed nothing: the copy
+		 * of the instruction is to raise the fault.
+		 */
 		regs.ip = now.in.ip;
 		if (memcmp(&regs, &now.in, sizeof(regs)))
 			fail("emulation", "changes registers, and goes to the copy");

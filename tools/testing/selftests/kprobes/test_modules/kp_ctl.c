@@ -257,7 +257,7 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 	return 0;
 }
 
-/* Commands that wait for a module's state */
+/* Commands that wait until a module gets into a state */
 static const char *const kp_ctl_waiting[] = {
 	[MODULE_STATE_LIVE] = "live",
 	[MODULE_STATE_COMING] = "when",

@@ -37,7 +37,10 @@ noinline long kp_explain_warns(long arg)
 	return arg + 1;
 }
 
-/* With kCFI, the compiler inserts a check before the call. */
+/*
+ * With kCFI, the compiler inserts a check of the function's type before the call.
+ * kp_show_cfi_check() searches for that check.
+ */
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg);
 noinline long kp_explain_indirect(long (*fn)(long arg), long arg)
 {
@@ -257,7 +260,10 @@ static int kp_refuse_ftrace(void)
 	return 0;
 }
 
-/* Flip a bit of the last byte of the JTPR. */
+/*
+ * Flip a bit of the last byte of the JTPR, as another
+ * user of text_poke() might. A second call restores it.
+ */
 static __nocfi void kp_flip(void)
 {
 	u8 *byte = (u8 *)kp_changed.addr + 4, value = *byte ^ 1;

@@ -36,7 +36,10 @@ struct kp_plan {
 	unsigned int offset;
 	/* Every nth probe has a post_handler; 0: none has. */
 	unsigned int post;
-	/* Return probes; every @reserved-th has @maxactive, 0: none has. */
+	/*
+	 * Register return probes. Every @reserved-th one
+	 * has @maxactive; if @reserved is 0, none has.
+	 */
 	bool returns;
 	unsigned int reserved;
 	int maxactive;
@@ -446,7 +449,7 @@ static void kp_nomem_optimize(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_optimize(test), 0);
 	kp_unregister();
 	kp_run(test, &one);
-	/* The detour buffers need several pages. */
+	/* There are so many probes that their detour buffers need several pages. */
 	kp_run(test, &pages);
 }
 #endif

@@ -163,7 +163,10 @@ static void kp_once_enabled_at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
 		kp_once_expect(test, probe, i, c, i * (KP_HITS - 1));
 	}
-	/* These requests are complete: none of them disables the probe any more. */
+	/*
+	 * enable_kprobe() has cancelled all requests so far, and disable_kprobe() completes the
+	 * next one. None of them may disable the probe after it is enabled again.
+	 */
 	kp_once_call_pending(test, c->fn);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);

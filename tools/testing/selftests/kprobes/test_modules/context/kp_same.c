@@ -66,7 +66,7 @@ static int __kprobes kp_same_pre(struct kprobe *p, struct pt_regs *regs)
 	kp_look(&kp.pre);
 	if (kp.busy) {
 		kp.wrong += kp_same_target(5) != 6;
-		/* Nothing is mapped in the last page. */
+		/* Nothing is mapped in the last page, so this read raises a page fault. */
 		kp.read = copy_from_kernel_nofault(&byte, (void *)-4096L, 1);
 		irq_work_queue(&kp.queued);
 	}

@@ -16,7 +16,10 @@
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 
-/* Allowed while a function runs and when it returns, but not at a call */
+/*
+ * 0, then flags that may be set while the probed function
+ * runs and when it returns, but must be clear at a call
+ */
 static const unsigned long kp_unsafe[] = {
 	0, X86_EFLAGS_DF, X86_EFLAGS_AC, X86_EFLAGS_NT, X86_EFLAGS_ID,
 	X86_EFLAGS_DF | X86_EFLAGS_AC, X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_NT,
@@ -221,7 +224,7 @@ static void kp_flags_ftrace_by(struct kunit *test, bool post)
 	kp_flags_survive_return(test);
 	kp_flags_register(test, kp_flags_traced, post);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&kp.kp));
-	/* Only with flags that are allowed at a call: the function was called with them. */
+	/* Only the first of kp_unsafe[], which is 0: the others must be clear at a call. */
 	kp.at_call = true;
 	kp_flags_calls(test, kp_flags_entry, 1);
 	kp_flags_traps(test, kp_flags_entry);

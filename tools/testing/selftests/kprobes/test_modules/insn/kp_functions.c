@@ -155,7 +155,7 @@ static bool kp_begins_with_lr(const struct kp_function *function)
 
 	if (!IS_ENABLED(CONFIG_RISCV) || function->size < 4)
 		return false;
-	/* opcode AMO, and the upper five bits of LR */
+	/* The opcode is AMO, and the upper five bits of the instruction are those of LR. */
 	for (; insn <= end; insn += (insn[0] & 3) == 3 ? 4 : 2)
 		if ((insn[0] & 0x7f) == 0x2f && insn[3] >> 3 == 2)
 			return true;
@@ -322,7 +322,10 @@ static int kp_functions_register(const char *val, const struct kernel_param *par
 		 */
 		for (i = function->nr - 1; i >= 0; i--) {
 			function->counter[i].before = kp_counted(&function->counter[i]);
-			/* Read the counts in this order. */
+			/*
+			 * Do not read the next count before this one:
+			 * other CPUs may hit both probes in between.
+			 */
 			smp_mb();
 		}
 	}

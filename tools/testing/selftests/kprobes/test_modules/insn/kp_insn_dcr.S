@@ -185,7 +185,10 @@ GROUP dcr_jump
 	DCR_BRANCH "jmp 1f", rest="nop; nop; nop", flags=KP_BRANCH
 	DCR_BRANCH "{disp32} jmp 1f", flags=KP_BRANCH
 
-/* Copies have to see and leave the same flags. */
+/*
+ * The copies must get the flags of the original, and the
+ * code after them must get those that the copies set.
+ */
 GROUP dcr_flags
 	DCR "std", rest="stosb; lodsb; cld; nop"
 	DCR "cld", rest="stosb; lodsb; std; nop", post="scasb"

@@ -450,10 +450,12 @@ GROUP system
 	CASES_OF X86_FEATURE_RDPID, W(rdpid %AX)
 #ifdef CONFIG_X86_64
 	CASES_OF X86_FEATURE_FSGSBASE, "rdfsbase %rax", "rdgsbase %rdx"
-	/* Has no effect without a shadow stack */
+	/* Without a shadow stack, this leaves ecx unchanged. */
 	CASE "rdsspd %ecx"
 #else
-	/* MSR_IA32_SYSENTER_CS: emulators do not read MSR_TSC_AUX in 32-bit mode. */
+	/*
+	 * Write MSR_IA32_SYSENTER_CS, not MSR_TSC_AUX, which emulators do not read in 32-bit mode.
+	 */
 	CASE "wrmsr", pre="mov $0x174, %ecx; rdmsr", feature=X86_FEATURE_SEP
 	CASE "lar %ecx, %eax", pre="mov %ds, %ecx"
 	CASES "arpl %cx, %dx", "arpl %ax, 6(%ebx)", "arpl %cx, kp_insn_mem+20"

@@ -69,12 +69,12 @@ GROUP avx, flags=KP_FPU, feature=X86_FEATURE_AVX
 	CASES W(vbroadcastss (%BX), %ymm2), W(vptest (%BX), %ymm1), "vucomiss %xmm1, %xmm2"
 	CASES W(vcvtsi2sd %AX, %xmm1, %xmm2), W(vcvttsd2si %xmm1, %DX), "vpextrw $3, %xmm1, %edx"
 	CASES "vblendvps %ymm1, %ymm2, %ymm3, %ymm4"
-	/* Opcode c2: ret in the one-byte map */
+	/* Opcode c2, which is ret in the one-byte map */
 	CASES "vcmpps $1, %ymm1, %ymm2, %ymm3", W(vcmpsd $1, MEM(96), %xmm2, %xmm3)
-	/* Opcodes 70 to 73: jcc in the one-byte map */
+	/* Opcodes 70 to 73, which are jcc in the one-byte map */
 	CASES "vpshufd $0x1b, %xmm1, %xmm2", W(vpshufhw $0x1b, MEM(128), %xmm2)
 	CASES "vpsrlq $3, %xmm1, %xmm2", W(vpsllw $3, %WIDTH(xmm8, xmm0), %xmm2)
-	/* Opcodes e6, e8 and ee: out, call and out in the one-byte map */
+	/* Opcodes e6, e8 and ee, which are out, call and out in the one-byte map */
 	CASES "vcvtpd2dq %ymm1, %xmm2", W(vpsubsb MEM(160), %xmm1, %WIDTH(xmm8, xmm0))
 	CASES W(vpmaxsw %xmm1, %WIDTH(xmm8, xmm0), %xmm2)
 #ifdef CONFIG_X86_64
@@ -98,7 +98,7 @@ GROUP avx, flags=KP_FPU, feature=X86_FEATURE_AVX2
 	CASE W(vpgatherdd %xmm1, (%BX, %xmm2, 4), %xmm3), \
 		pre="vpxor %xmm2, %xmm2, %xmm2; vpcmpeqd %xmm1, %xmm1, %xmm1"
 
-/* VEX too, but on general registers */
+/* Instructions with VEX that use general registers */
 GROUP bmi, feature=X86_FEATURE_BMI1
 	CASES "blsmsk %ecx, %eax", W(andn %DX, %AX, %CX), W(andn MEM(8), %eax, %ecx)
 	CASES W(bextr %DX, (%BX), %AX), W(blsr %AX, %DX), W(blsi (%BX), %R14)

@@ -39,7 +39,7 @@ module_param(depth, uint, 0600);
 module_param(at_once, bool, 0600);
 module_param(error, int, 0400);
 
-/* Protects the parameters that do something */
+/* Serialises writes to the parameters that KP_PARAM() defines */
 static DEFINE_MUTEX(kp_pool_mutex);
 
 struct kp_sleeper {

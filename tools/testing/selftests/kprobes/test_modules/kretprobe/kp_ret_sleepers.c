@@ -28,7 +28,7 @@ static int kp_home_spin(unsigned int woken)
 	return 0;
 }
 
-/* With a negative @arg, spin. */
+/* Sleep until a write to the file wake; with a negative @arg, spin until then. */
 noinline long kp_home_sleep(long arg);
 noinline long kp_home_sleep(long arg)
 {

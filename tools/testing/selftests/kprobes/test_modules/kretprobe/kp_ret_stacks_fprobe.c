@@ -338,7 +338,7 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 			kp_show(test, "without", reference);
 		}
 	}
-	/* kp_rs_inner() must have a frame of its own. */
+	/* The callers that are compared must begin with kp_rs_inner(). */
 	kp_rs_name(reference->entry[reference->nr - callers], name);
 	KUNIT_EXPECT_STREQ(test, name, "kp_rs_inner");
 }

@@ -103,7 +103,10 @@ static const char *kp_rs_wrong(struct kunit *test, enum kp_where where,
 	case KP_IN_FUNCTION:
 		return trace->nr == nr ? NULL : "more frames than there were";
 	case KP_ENTRY_REGS:
-		/* One entry of the function, then its callers */
+		/*
+		 * A trace from the registers at the entry has
+		 * one entry for the function, then its callers.
+		 */
 		if (trace->nr != nr + 1)
 			return "more or less than the function before its callers";
 		fallthrough;

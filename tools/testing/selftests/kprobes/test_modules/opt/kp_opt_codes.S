@@ -547,7 +547,7 @@ EACH_WAY 3, KP_REFUSE, .byte 0x0f, 0x1f, 0x00
 EACH_WAY 4, KP_REFUSE, .byte 0x0f, 0x1f, 0x40, 0x00
 EACH_WAY 5, KP_ACCEPT, mov $0x12345678, %ecx
 
-/* No room for a jump */
+/* A jump cannot cover these: an instruction cannot be copied, or the function ends too early. */
 
 CODE fills_rsb, KP_REFUSE
 	add	$16, %eax

@@ -130,7 +130,10 @@ static void kp_opt_traced_keeps(struct kunit *test)
 }
 #endif
 
-/* If the jump fits into the probed instruction, the text after it stays anyway. */
+/*
+ * A jump that fits into the probed instruction leaves
+ * the text after it, so the probe must get the jump.
+ */
 static __nocfi void kp_opt_empty_fits(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_opt_sum_long);

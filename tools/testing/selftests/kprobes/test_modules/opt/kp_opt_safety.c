@@ -158,7 +158,10 @@ static void *kp_find_nop(void *fn)
 	return NULL;
 }
 
-/* Without inline static calls, only the trampoline is patched, not the call. */
+/*
+ * Without inline static calls, the kernel patches only the trampoline, not the call. So the probe
+ * may get a jump over the call: do not test for one.
+ */
 static void kp_opt_call_stays_int3(struct kunit *test, struct kp_probe *call)
 {
 	if (IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -294,7 +297,7 @@ static void kp_opt_break(void *unused)
 	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
 	int tries = 100;
 
-	/* These fail while other code holds text_mutex: retry. */
+	/* kgdb returns an error while other code holds text_mutex: retry. */
 	while (stop_machine(fn, addr, NULL) && --tries)
 		usleep_range(1000, 2000);
 	kp_debugger.is_set = kp_byte_at(addr) == INT3_INSN_OPCODE;
