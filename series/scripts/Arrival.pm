@@ -3,19 +3,21 @@
 # The rule by which split.pl finds the step that a line of a header, a makefile or suites.sh arrives
 # with: the step of the first code that needs it, or of the file itself, if that is later.
 #
-# - In a header, a prototype, an inline function, a variable, a macro, a type, an enumerator or a reason
-#   arrives with the first code that has its name. That may be the file that defines it, a caller, or
-#   another line of a header. All that has one name, such as a prototype and the empty function for
-#   #else, arrives at once. A name that the base kernel's header has, and other code of it, is needed
-#   from the start.
-# - A member of a structure arrives with the first code that has its name after -> or a dot, or in a call
-#   such as container_of(), and with the first code that has the structure; the line that describes
-#   it above the structure arrives with it.
-# - #include of a file of ours arrives with the file, and "struct x;" with the first line that has it.
-# - In a makefile, a line arrives with the last of the files that it names, and a comment with the first
-#   line under it. In suites.sh, a topic arrives with the last of the modules and functions that it names.
+# - In a header, a prototype, an inline function, a variable, a macro, a type, an enumerator or a
+#   reason arrives with the first code that has its name. That may be the file that defines it, a
+#   caller, or another line of a header. All that has one name, such as a prototype and the empty
+#   function for #else, arrives at once. A name that the base kernel's version of the header has,
+#   too, is there from the start, since other code of the base kernel may use it.
+# - A member of a structure arrives with the first code that has its name after -> or a dot, or in a
+#   call such as container_of(), but not before the structure. The line that describes the member
+#   above the structure arrives with the member.
+# - #include of a file of ours arrives with the file, and "struct x;" with the first line that uses
+#   the type.
+# - In a makefile, a line arrives with the last of the files that it names, and a comment with the
+#   first line under it. In suites.sh, a topic arrives with the last of the modules and functions
+#   that it names.
 #
-# What nothing names arrives with its file.
+# A line that no other code needs arrives with its file.
 
 package Arrival;
 
@@ -86,7 +88,7 @@ sub scan_header
 		if ($define || $line =~ /^\s*#/) {
 			$text = undef if !$depth && !$parens;
 			if (!$define && $line =~ /^\s*#\s*define\s+(\w+)/) {
-				# not the one that keeps the header from being included twice
+				# Leave out the #define of the include guard.
 				$of[$i] = "word $1" if ($code[$i - 1] // '') ne "#ifndef $1";
 			} elsif (!$define && $raw[$i] =~ /^\s*#\s*include\s+[<"](\S+)[>"]/) {
 				my ($path) = grep { defined $arrives{$_} }
@@ -265,7 +267,8 @@ sub suites_owners
 	return @nr;
 }
 
-# find_uses(ADDED): notes for each name the lines of headers, and the steps of other code, that have it
+# find_uses(ADDED): notes for each name which lines of headers have it, and the steps of other code
+# that has it
 sub find_uses
 {
 	my ($added) = @_;
@@ -280,7 +283,7 @@ sub find_uses
 			my $self = $mine =~ s/^enumerator \S+ /word /r;
 			my $from = $of ? [$file, $i] : $claimed{$file}[$i] // $arrives{$file};
 
-			# A condition is not needed until there is something in it.
+			# Names in #if and #ifdef do not count: only the lines in between need them.
 			next if $of && $code[$i] =~ /^\s*#/ && $mine !~ /^word/;
 			push @{$used{$_}}, $from for grep { $_ ne $self } names_in($code[$i]);
 		}
@@ -312,7 +315,7 @@ sub first_use
 	return min($LATE, map { ref $_ ? line_step(@$_) : $_ } @uses);
 }
 
-# step_of(NAME): the step that it arrives with, from the steps of others
+# step_of(NAME): the step that it arrives with, as far as the steps of other names are known
 sub step_of
 {
 	my ($mine) = @_;
@@ -335,7 +338,7 @@ sub step_of
 	return $kind eq 'forward' ? first_use("type $name", $members[0]) : first_use($mine);
 }
 
-# find_steps(BASE): computes the step of each name: from late to early, until none changes
+# find_steps(BASE): computes the step of each name: moves names to earlier steps until none changes
 sub find_steps
 {
 	my ($base) = @_;
@@ -353,7 +356,8 @@ sub find_steps
 			$step{$mine} = $arrives{$file} if !grep { !$known{$_} } @names;
 		}
 	}
-	# What nothing names arrives with its file, and a member with its type. These may need others.
+	# A name that no code has arrives with its file, and such a member with its type. Its own
+	# lines may need other names, so look at all steps again.
 	for my $unnamed (qr/^none/, qr/^(?:word|type|forward|file)/, qr/^/) {
 		for my $mine (grep { /$unnamed/ && !defined $step{$_} } keys %all) {
 			my ($kind, $type) = split ' ', $mine;
@@ -374,11 +378,11 @@ sub find_steps
 	return;
 }
 
-# owners(FINAL, ARRIVES, BASE, ADDED, CLAIMED): for each file of which lines arrive later than the file
-# itself, the step of each line, or undef if it arrives with the file
+# owners(FINAL, ARRIVES, BASE, ADDED, CLAIMED): for each file of which lines arrive later than the
+# file itself, the step of each line, or undef if it arrives with the file
 #
-# FINAL has the files, ARRIVES the step of each, BASE the base kernel's files, and ADDED [step, text] of
-# what edits add. CLAIMED has steps before which lines do not arrive.
+# FINAL has the files, ARRIVES the step of each, BASE the base kernel's files, and ADDED [step,
+# text] of what edits add. CLAIMED has steps before which lines do not arrive.
 sub owners
 {
 	my ($final, $at, $base, $added, $claimed) = @_;

@@ -29,7 +29,8 @@ done
 
 read -ra tests <<<"${TESTS:-}"
 if [ ${#tests[@]} -eq 0 ]; then
-	# Tests that need programs of the architecture are left out; busybox's are there.
+	# Leave out tests that need other programs than busybox: the host's do not run in these
+	# guests.
 	mapfile -t tests < <(test_programs "$TOP")
 	tests+=(clients-dynevents clients-events)
 fi

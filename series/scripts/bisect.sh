@@ -220,15 +220,15 @@ objects_of()
 		*) continue ;;
 		esac
 		case $file in
-		kernel/kprobes/rethook.c) continue ;; # the directory's makefile knows
-		kernel/exit.c) ! part || continue ;; # may need a part that is still to arrive
+		kernel/kprobes/rethook.c) continue ;; # the directory's makefile compiles it if needed
+		kernel/exit.c) ! part || continue ;; # may need functions that arrive in later steps
 		*/unwind_orc.c) has UNWINDER_ORC || continue ;;
 		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
 		*/mce/*) has X86_MCE || continue ;;
 		kernel/power/hibernate.c) has HIBERNATION || continue ;;
 		drivers/acpi/processor_idle.c) has ACPI_PROCESSOR_IDLE || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
-		# The makefile has another name for the first, and a condition around the second.
+		# For these two, the makefile has no line that the search for *) below would find.
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
 		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
 		kernel/trace/*)
@@ -280,7 +280,8 @@ run_checkpatch()
 {
 	(
 		cd "$tree"
-		# review.sh adds Fixes:. A line of context may name a commit, and there is no history here.
+		# Fixes: is missing until review.sh adds it. A line of context may name a commit,
+		# which checkpatch cannot find, since $tree has no history.
 		checkpatch --showfile \
 			--ignore FILE_PATH_CHANGES,MISSING_FIXES_TAG,UNKNOWN_COMMIT_ID \
 			"${patches[n - 1]}"
@@ -349,7 +350,7 @@ all_defined()
 		for object in kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
 			case $object in
 			*/built-in.o | *.mod.o) ;;
-			# the old core's, of an earlier step
+			# objects of the old core, left from an earlier step
 			arch/x86/kernel/kprobes/core.o | arch/x86/kernel/kprobes/opt.o | \
 			arch/x86/kernel/kprobes/ftrace.o) ;;
 			*) [ ! -e "$tree/${object%.o}.c" ] && [ ! -e "$tree/${object%.o}.S" ] || echo "$object" ;;
@@ -389,7 +390,7 @@ run_guest()
 		return 1
 	}
 	! our_warnings || return 1
-	# The tests are of the new core.
+	# The tests need the new core.
 	if [ ! -e "$tree/$SELFTESTS/vmtest.sh" ] || old_core; then
 		boot_only "$variant"
 		return

@@ -31,10 +31,11 @@ start=$(date +%s)
 # The names of all guests, for the report at the end
 guests=()
 
-# Left out: tests under load, that look at thousands of functions, or that run all other scripts
+# Left out because they take too long in Bochs: tests under load, and tests that look at thousands
+# of functions or run all other scripts
 slow='api-nomem|api-self|fuzz-interfaces|insn-functions|insn-lib-tests'
 slow+='|kretprobe-tasks|opt-coverage|scripts|torture'
-# Left out: skipped, if nothing on the kernel's command line asks for them
+# Left out because they would be skipped: they need words on the kernel's command line
 special='boot-events|context-oops|ftrace-dead|kexec|power|opt-bpf-interpreter|opt-return-thunks'
 
 # run_guest NAME TEST...: runs tests in Bochs, and counts their results

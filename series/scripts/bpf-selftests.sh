@@ -8,7 +8,8 @@
 #	series/scripts/bpf-selftests.sh [TEST...]
 #
 # TEST is a name or a pattern, as for `test_progs -a`. Both kernels run the same programs: clang-19
-# compiles them from the base kernel's sources. What they print is in out/log/bpf-selftests-VARIANT.log.
+# compiles them from the base kernel's sources. Their output is in
+# out/log/bpf-selftests-VARIANT.log.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -44,8 +45,9 @@ copy_sources()
 		"$dir/src"
 	rsync -a "${files[@]/#/$bpf/prog_tests/}" "$dir/src/$bpf/prog_tests/"
 	rsync -a "${programs[@]/#/$bpf/progs/}" "$dir/src/$bpf/progs/"
-	# The kernel has neither network namespaces, which these tests do not use, nor the block layer,
-	# of which one overrides a function.
+	# The kernel has no network namespaces, but test_progs restores its own after each test. The
+	# kernel has no block layer either, so let the test that overrides the result of
+	# should_fail_bio() take another function.
 	sed -i 's,/proc/self/ns/net,/dev/null,; s,setns(env\.saved_netns_fd.*) ==,0 ==,' \
 		"$dir/src/$bpf/test_progs.c"
 	sed -i 's,"should_fail_bio","__x64_sys_sethostname",' \
@@ -63,8 +65,8 @@ run_make()
 	}
 }
 
-# build_module VARIANT: builds bpf_testmod.ko. Its BTF refers to the kernel's types by number, which
-# make does not know.
+# build_module VARIANT: builds bpf_testmod.ko, again if vmlinux is newer: the module's BTF refers to
+# the kernel's types by number, and make does not know of this dependency.
 build_module()
 {
 	local module=$dir/$1/bpf_testmod

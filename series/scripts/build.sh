@@ -92,7 +92,8 @@ check_config()
 	}
 }
 
-# Kconfig tests the same (CC_CAN_LINK), and the answer depends on the installed packages.
+# can_link: prints what Kconfig's CC_CAN_LINK will be. It depends on the installed packages, so it
+# is part of the stamp below.
 can_link()
 {
 	local bits=-m64

@@ -20,7 +20,7 @@ cd "$TOP"
 recorded()
 {
 	while IFS='|' read -r row label; do
-		# -v would replace the \n, which is for gnuplot.
+		# With -v, awk would replace the \n in a label, which gnuplot has to read.
 		LABEL=$label awk -F '  +' -v row="$row" '
 			$1 == row { printf "\"%s\" %s %s\n", ENVIRON["LABEL"], $2, $3; n++ }
 			END { exit n != 1 }' $manual || die "$manual does not have one row '$row'"
@@ -48,7 +48,7 @@ need_packages gnuplot-nox
 		$data
 		EOD
 	END
-	# Its own background, so that it can be read on a dark page, too
+	# The chart has its own background, so that it can be read on a dark page, too.
 	cat <<-'END'
 		set terminal svg size 760,300 font 'sans-serif,13' background rgb 'white'
 		set style data histograms

@@ -60,9 +60,9 @@ verdict "sparse" "$log"
 say "hit path: what a hit can call is neither traced nor probed, nor is what must not be hit"
 log=$OUT/log/hitpath.log
 : >"$log"
-# In a build directory without the objects of other subsystems, nothing would be walked but ours.
+# hitpath.pl reads objects of other subsystems, too. Without a complete build, it would skip these.
 "$TOP/series/scripts/build.sh" default
-# Only the variant power has what executes at resume.
+# Only the variant power has the code that a CPU executes when it resumes.
 for build in "$OUT"/build/{default,i386,power}; do
 	[ -e "$build/vmlinux" ] || [ "${build##*/}" = default ] || continue
 	"$TOP/series/scripts/hitpath.pl" "$build" >>"$log" 2>&1 ||

@@ -26,8 +26,8 @@ tree=$OUT/linux
 log=$OUT/log/configs.log
 
 # The configurations, by name: options, objects, and the target of the compiler. Options are words:
-# NAME stands for CONFIG_NAME=y, !NAME for n, NAME=m for m. -NAME is undefined although Kconfig
-# does not offer that.
+# NAME stands for CONFIG_NAME=y, !NAME for n, NAME=m for m. -NAME undefines CONFIG_NAME when objects
+# are compiled: Kconfig selects the option, and cannot deselect it.
 declare -A options=() objects=() target=()
 x86=() cross=()
 
@@ -257,7 +257,8 @@ as_in()
 	shift 3
 	cmd=$(sed -n 's/^savedcmd_[^ ]* := //p' "$dir/${object%/*}/.${object##*/}.cmd" | head -n 1)
 	[ -n "$cmd" ] || { echo "$object was not built in ${dir#"$TOP"/}"; return 1; }
-	# Remove the commands after the compiler's, the dependency file, and the file names.
+	# Remove what follows the compiler's command, and its options for the dependencies and the
+	# files.
 	cmd=$(sed 's/ ; .*//; s/-Wp,-MMD,[^ ]*//; s/ -c -o .*//' <<<"$cmd")
 	(cd "$dir" && eval "$cmd $* -c -o '$build/as-in.o' '$source'")
 }
@@ -323,7 +324,8 @@ compile()
 		as_in "$build" kernel/fork.o "$TOP/series/scripts/configs-stubs.c" || return 1
 		mv "$build/as-in.o" "$build/kernel/stubs.o"
 	fi
-	# Modules define symbols that the others define, too.
+	# Leave out objects that do not become part of the kernel's image, such as those of modules
+	# and of the vDSO: they may define the same symbols.
 	mapfile -t files < <(find "$build/kernel" "$build/arch" -name '*.o' \
 		! -name 'built-in*' ! -name 'asm-offsets*' ! -name '*.mod.o' ! -name 'test-*' |
 		grep -v '/vdso\|/boot/\|/realmode/\|/tools/')

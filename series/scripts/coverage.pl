@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # For coverage.sh, which describes the files:
-#	coverage.pl TREE MEASURED LINES BRANCHES [all]	reads gcov's output; writes what was executed, or
-#							all that there is
+#	coverage.pl TREE MEASURED LINES BRANCHES [all]	reads gcov's output; writes which lines and
+#							branches were executed, or all
 #	coverage.pl TREE report DIRECTORY EXCEPTIONS	prints what no script executes
-# MEASURED has names of files, and FILE:LINE for single lines of others.
+# MEASURED lists the files that are measured as a whole, and FILE:LINE for single lines of others.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ sub slurp
 	return @lines;
 }
 
-# by file, then by number
+# sorted ITEM...: sorts FILE:LINE and FILE:LINE:N by file, then by the numbers
 sub sorted
 {
 	return map { $_->[0] } sort {
@@ -43,7 +43,7 @@ sub read_gcov
 		if (/^\s+-:\s+0:Source:(.*)/) {
 			$file = $1;
 			1 while $file =~ s{[^/.]+/\.\./}{};
-			# by a link, or made relative by ccache
+			# The path may go through the link, and ccache makes it relative.
 			$file =~ s{^(?:\Q$tree\E|\Q$link\E|(?:\.\./)+linux)/}{};
 			undef $at;
 		} elsif (/^\s*([^\s:]+):\s*(\d+):/) {
@@ -62,7 +62,7 @@ sub read_gcov
 }
 
 my %sources;
-# the text of a line, and the function that it is in
+# source FILE:LINE: the text of the line, and the name of the function that it is in
 sub source
 {
 	my ($at) = @_;
@@ -80,7 +80,8 @@ sub source
 	return @{$sources{$file}[$line]};
 }
 
-# scripts of which nothing that they do is done by no other one: takes item => { script => 1 }
+# nothing_alone DONE, SCRIPTS: prints those scripts of which another script does all that they do.
+# For each line or mutant, DONE has { script => 1 } for the scripts that execute or find it.
 sub nothing_alone
 {
 	my ($done, @scripts) = @_;
@@ -93,7 +94,8 @@ sub nothing_alone
 	return grep { !$alone{$_} } @scripts;
 }
 
-# ranges of lines between which nothing else is compiled: takes references to sorted lists
+# ranges MISSING, ALL: joins lines that no script executes to ranges. A range is in one function,
+# and no compiled line within it was executed. Both are references to sorted lists.
 sub ranges
 {
 	my ($missing, $all) = @_;

@@ -11,7 +11,7 @@
 # that we edit; assembly is not measured. Builds are in out/coverage/build, results in
 # out/coverage/VARIANT:
 #	lines/SCRIPT.txt	FILE:LINE, executed by the script at least once
-#	branches/SCRIPT.txt	FILE:LINE:N, taken by the script; N as gcov counts a line's branches and
+#	branches/SCRIPT.txt	FILE:LINE:N, taken by the script; gcov numbers a line's branches and
 #				calls
 #	all-lines.txt, all-branches.txt		all that are compiled
 #	report.txt		what is printed
@@ -44,15 +44,16 @@ changed_lines()
 	done
 }
 
-# gcov_of DIRECTORY...: prints what gcov finds in the counters in there; without counters, all that is
-# compiled
+# gcov_of DIRECTORY...: prints what gcov makes of the counters in there. Without counters, gcov
+# prints all compiled lines, as not executed.
 gcov_of()
 {
 	find "$@" -name '*.gcda' -o -name '*.gcno' -type f | sort |
 		(cd "$build" && xargs -r -d '\n' -n 1 gcov -b -c -t 2>/dev/null)
 }
 
-# stamp SCRIPT: prints a hash of what its result depends on: kernel, script, and modules that it names
+# stamp SCRIPT: prints a hash of what its result depends on: the kernel, the script, and the modules
+# that the script names
 stamp()
 (
 	cd "$TOP/$SELFTESTS"
@@ -69,7 +70,7 @@ stamp()
 	} | sha256sum
 )
 
-# is_measured SCRIPT[@GUEST]
+# is_measured SCRIPT[@GUEST]: is there a result, and has nothing that it depends on changed since?
 is_measured()
 {
 	[ "$(cat "$dir/stamps/$1" 2>/dev/null)" = "$(stamp "${1%@*}")" ]
@@ -87,7 +88,7 @@ keep()
 	stamp "${name%@*}" >"$dir/stamps/$name"
 }
 
-# keep_ended GUEST: the same of all scripts that have ended in a guest
+# keep_ended GUEST: makes the results of all scripts that have ended in the guest so far
 keep_ended()
 {
 	local raw=$dir/raw/$1 gcda file test name at=@$1 boot=()
@@ -120,7 +121,8 @@ end_guest()
 trap end_guest EXIT
 trap 'exit 130' INT TERM HUP
 
-# guest NAME VARIANT ARGUMENT...: runs the tests that are not measured
+# guest NAME VARIANT ARGUMENT...: runs a guest with those tests among the ARGUMENTs that are not
+# measured yet
 guest()
 {
 	local name=$1 at=@$1 arg todo=() options=()

@@ -110,7 +110,7 @@ configure()
 	say "configuring, from ${config#"$TOP"/}"
 	cp "$config" "$build/.config"
 	set_option --set-str LOCALVERSION "$suffix" -d LOCALVERSION_AUTO
-	# Distributions name keys that are in their own tree.
+	# A distribution's configuration names files with keys that only its own source tree has.
 	for name in SYSTEM_TRUSTED_KEYS SYSTEM_REVOCATION_KEYS MODULE_SIG_KEY; do
 		value=$(sed -n "s/^CONFIG_$name=\"\(.*\)\"/\1/p" "$build/.config")
 		[ -z "$value" ] || [ -e "$tree/$value" ] || [ "$value" = certs/signing_key.pem ] ||
@@ -118,11 +118,11 @@ configure()
 	done
 	if [ -n "${LSMOD:-}" ]; then
 		kmake olddefconfig >"$log" 2>&1 </dev/null || fail "configuring failed"
-		# It asks about new options; an empty answer is the default.
+		# localmodconfig asks about new options. An empty answer takes the default.
 		(yes '' || :) | kmake LSMOD="$(realpath "$LSMOD")" localmodconfig >"$log" 2>&1 ||
 			fail "make localmodconfig failed"
 	fi
-	# After localmodconfig, which would drop the modules of the tests.
+	# Add these after localmodconfig, which would drop modules that only the tests need.
 	if [ -n "${FULL:-}" ]; then
 		for option in "${CLIENT_OPTIONS[@]}"; do
 			set_option -e "$option"
@@ -154,7 +154,8 @@ time_of()
 	fi
 }
 
-# packages: runs bindeb-pkg, for the image and its headers only: no debugging symbols, no linux-libc-dev
+# packages: runs bindeb-pkg, but only for the image and the headers, without the packages of
+# debugging symbols and of linux-libc-dev
 packages()
 {
 	local revision rc
@@ -174,15 +175,16 @@ packages()
 	release=$(cat "$build/include/config/kernel.release")
 }
 
-# install_selftests DIRECTORY: builds these of the kernel's selftests, and installs them in the package
+# install_selftests DIRECTORY: builds the kernel's selftests in this directory, and installs them in
+# the package
 install_selftests()
 {
 	make -C "$work/tree/tools/testing/selftests" KDIR="$headers" TARGETS="$1" \
 		INSTALL_PATH="$content/$lib" install
 }
 
-# tests_package: builds the selftests and samples with the headers of the package, and makes a package
-# of them. The modules of the samples are where modprobe finds them.
+# tests_package: builds the selftests and samples with the headers of the package, and makes a
+# package of them. The modules of the samples are where modprobe finds them.
 tests_package()
 {
 	local name=linux-kprobes-tests-$release work=$dest/tests content=$dest/tests/content arch
@@ -200,13 +202,14 @@ tests_package()
 		find $SELFTESTS samples/kprobes kernel/kprobes/tests tools/include tools/scripts scripts/Makefile.* \
 			scripts/subarch.include tools/testing/selftests -maxdepth 1 -type f
 		find $SELFTESTS tools/include tools/testing/selftests/{ftrace,kselftest} -type f
-		# Some modules test functions of kprobes that no header declares for others, or include
-		# the file that has them.
+		# Some test modules call functions that only kprobes' internal headers declare, or
+		# include the C file that has them.
 		find kernel/kprobes -maxdepth 1 -name "*.[ch]"
 	) | grep -v '\.\(k\?o\|cmd\|mod\|mod\.c\)$' | LC_ALL=C sort -u >"$work/list"
 	rsync -rpc --files-from="$work/list" "$tree/" "$work/tree/"
 	{
-		# The tests of ftrace are for clients-*.sh. The second list of tests replaces theirs.
+		# clients-*.sh run tests of ftrace. The list of tests to run is that of the
+		# directory that is installed last.
 		install_selftests ftrace && install_selftests kprobes &&
 			make -C "$headers" M="$work/tree/samples/kprobes" -j"$(nproc)" \
 				"${samples[@]}" modules

@@ -117,7 +117,7 @@ if [ "$1" -eq 0 ]; then
 		git -c user.name=base -c user.email=base commit -q -m base
 	git tag base
 else
-	# Another base kernel may have the changes already: then its edits are empty.
+	# Another base kernel may have all changes of a step already. Then the step has no commit.
 	if git diff --cached --quiet; then
 		[ -n "$ADAPTIONS" ] || { echo "step $1 changes nothing" >&2; exit 1; }
 		exit 0
@@ -190,7 +190,7 @@ for patch in "${patches[@]}"; do
 	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
 done
 
-# Applying the patches by git am has to lead to the same tree.
+# Applying the patches with git am has to lead to the same tree.
 git clone -q "$repo" "$work/am"
 (
 	cd "$work/am"

@@ -59,7 +59,8 @@ boot_events()
 # distributions do; their names begin with PREFIX; OFFSET as for boot_events
 short_guests()
 {
-	# The locks that SMP alternatives may patch are reserved only until a second CPU is up.
+	# Probes on lock prefixes are refused only until a second CPU is up: then SMP alternatives
+	# will not patch these any more.
 	short_guest "$1" "$2one-cpu" api maxcpus=1
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
@@ -83,7 +84,8 @@ guests_of_their_own()
 		short_guest default isolated kretprobe-pool isolcpus=1
 		# In this guest, no task is preempted in the kernel.
 		short_guest default preempt-none kretprobe preempt=none
-		# Returns use return thunks: those in the lower half of a cache line, or all.
+		# Returns use return thunks: with ITS, those in the lower half of a cache line; with
+		# retbleed=unret, all.
 		short_guest default returns-its opt-return-thunks spectre_v2=retpoline \
 			indirect_target_selection=force
 		CPU=max,family=23,model=1 \
@@ -110,10 +112,12 @@ guests_of_their_own()
 		words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
 		words+=";p:kpboot/down,syscore_suspend"
 		SWAP=1G TIMEOUT=${TIMEOUT:-3000} short_guest power power-sleep power "$words"
-		# 32-bit processes enter the kernel by sysenter here, by syscall elsewhere.
+		# On this CPU, 32-bit processes enter the kernel with sysenter; on the others, with
+		# syscall.
 		CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
 			short_guest power power-sysenter context-compat retbleed=stuff spectre_v2=retpoline
-		# The entry code tells RCU when a CPU leaves user space.
+		# On CPUs 1 to 3, RCU does not watch user space, so the entry code has to tell RCU
+		# when a CPU enters the kernel.
 		short_guest power power-nohz-full "api context-same kretprobe torture" nohz_full=1-3 \
 			TORTURE_S=5
 	fi

@@ -4,17 +4,16 @@
 # Walks over all functions that a hit can call, in the objects of kprobes, and prints those that can
 # be traced or probed: such a function would be hit in the middle of another hit.
 #
-# It walks, too:
+# It also walks:
 #
 # - what exc_int3() calls before and after kprobe_int3_handler(), in the objects that the
-#   entry of an exception consists of. There kprobes cannot detect recursion: a probe in it
-#   raises the next int3, which raises the next, until the stack overflows;
+#   entry of an exception consists of. Kprobes cannot detect recursion there: a probe in this
+#   code raises an int3, whose entry code raises the next, until the stack overflows;
 # - what a hit raises, which runs after the hit: functions of irq_work, work items and so on.
-#   If one of them can be probed, a hit of it may raise the same again, forever. Each
-#   needs a guard in the function that raises it, or a reason in @raises.
-#
-# And it walks what a CPU executes where no hit can be handled, see @windows, along the branches of
-# the code. Each instruction there must be in text on the blacklist.
+#   If such a function can be probed, a hit in it may raise it again, forever. So the function
+#   that raises it needs a guard, or a reason in @raises;
+# - what a CPU executes where no hit can be handled, see @windows, along the branches of the
+#   code. Each instruction there must be in text on the blacklist.
 #
 #	series/scripts/hitpath.pl BUILD
 #
@@ -59,7 +58,7 @@ my @entry_files = qw(
 my %ends = (
 	irqentry_enter_from_user_mode => 'user space has raised the int3, so no hit repeats it',
 	irqentry_exit_to_user_mode => 'the same',
-	# What it calls, where it is inlined, as on 7.3
+	# On 7.3, irqentry_exit_to_user_mode() is inlined: these are the functions that it calls.
 	exit_to_user_mode_loop => 'the same',
 	arch_exit_to_user_mode_prepare => 'the same',
 	__hrtimer_rearm_deferred => 'the same',
@@ -120,24 +119,25 @@ my @others = (
 	qr/^__mem(set|cpy|move)$|^mem(set|cpy|move)$/,
 	# the kernel dies, or warns of a user's error
 	qr/^(panic|_printk|__warn_printk|__SCT__WARN_trap|vpanic)$|^__ubsan_|^__stack_chk_fail$/,
-	# not traced; by handlers of returns, while hits are counted as missed
+	# not traced; called by handlers of returns, while hits are counted as missed
 	qr/^(ftrace_graph|rethook)_(ret|find_ret)_addr$/,
-	# by handlers of jprobes, while hits are counted as missed
+	# called by handlers of jprobes, while hits are counted as missed
 	qr/^get_stack_info$|^rethook_recycle$|^trace_hardirqs_o(n|ff)$/,
 	qr/^___ratelimit$|^__kasan_unpoison_range$/,
 	# called for copies that fault, and never by a breakpoint
 	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
-	# while hits are counted as missed
+	# called while hits are counted as missed
 	qr/^llist_add_batch$/,
 );
 
-# Windows: what a CPU executes where it cannot take a hit, or where nothing waits for its handlers.
+# Windows: what a CPU executes where it cannot take a hit, or where RCU does not watch it, so that
+# unregister_kprobe() would not wait for its handlers
 #
 #	from	functions that the CPU enters
 #	after	functions that the CPU returns from
 #	done	functions whose return ends the window
 #	before	functions whose call ends it
-#	goes_on	it does not end where a function of it returns
+#	goes_on	the window does not end where a function in it returns
 #	optional	not every configuration has it
 my @windows = (
 	{ what => 'a CPU that starts', from => [qw(secondary_startup_64 startup_32_smp vc_boot_ghcb)],
@@ -145,7 +145,7 @@ my @windows = (
 	{ what => 'a CPU that resumes', from => [qw(wakeup_long64 wakeup_pmode_return)],
 	  after => [qw(x86_acpi_enter_sleep_state)],
 	  before => [qw(idt_invalidate get_cpu_entry_area)], optional => 1 },
-	# It has the IDT and the GS base of the kernel that has loaded the image.
+	# This CPU still has the IDT and the GS base of the kernel that has loaded the image.
 	{ what => 'a CPU that resumes an image', from => [qw(restore_image restore_registers)],
 	  after => [qw(swsusp_arch_suspend)], before => [qw(idt_invalidate get_cpu_entry_area)],
 	  optional => 1 },
@@ -167,7 +167,8 @@ my @window_files = (
 	   drivers/cpuidle/driver.o drivers/acpi/processor_idle.o drivers/idle/intel_idle.o),
 );
 
-# What functions of windows call through pointers that are not constants
+# What functions in windows call through pointers that are not constants. The list is empty if there
+# is nothing to walk.
 my %through = (
 	common_startup_64 => [qw(start_secondary)],
 	startup_32_smp => [qw(start_secondary)],
@@ -222,7 +223,8 @@ sub is_named
 	return $by_name{$name} || grep { index($name, $_) == 0 } @by_prefix;
 }
 
-# A name that has changed would silently be left out of the walk.
+# If the kernel renames a function in these lists, the walk would silently leave it out: fail
+# instead.
 {
 	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS]");
 	my %words;
@@ -244,7 +246,7 @@ my (%func, %listed, @pointers);
 # Instructions, by FILE:SECTION and offset; and where jump labels lead to
 my (%code, %jump_label);
 
-# A function is FILE:NAME; for a global one, NAME leads to it.
+# The functions have keys FILE:NAME. For the NAME of a global function, %global has its key.
 my %global;
 
 # Global variables; and pointers to code in them, by FILE:SECTION:OFFSET
@@ -262,7 +264,7 @@ sub run
 	return @lines;
 }
 
-# at FILE, SECTION, OFFSET: the function there
+# at FILE, SECTION, OFFSET: the key of the function there, or undef
 my %symbols;
 sub at
 {
@@ -274,8 +276,8 @@ sub at
 	return undef;
 }
 
-# place FILE, RELOCATION, ADDEND: where it leads to, as FILE:SECTION:OFFSET; in another file, the
-# symbol
+# place FILE, SYMBOL, ADDEND: where a relocation in FILE leads to, as FILE:SECTION:OFFSET. Returns
+# the symbol if another file defines it.
 my (%defined, %begins);
 sub place
 {
@@ -325,7 +327,8 @@ sub read_symbols
 	}
 }
 
-# An instruction: its text, the offset of the next one, and where it branches to
+# read_code FILE: reads the text of each instruction, the offset of the next one, and where the
+# instruction branches to; and from these, the calls of each function
 sub read_code
 {
 	my ($file) = @_;
@@ -349,10 +352,11 @@ sub read_code
 		} elsif (/^\s*([0-9a-f]+): R_(?:X86_64|386)_(\S+)\t([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
 			my ($at, $type, $sym, $add) = (hex($1), $2, $3, offset($4));
 
-			# A jump by a table stays in the function.
+			# An indirect jump through a table (switch) stays in its function.
 			next if $sym =~ /^\.rodata/ && $insn->{text} =~ /^(?:\S+ )*jmp\s+\*/;
 			if ($insn->{text} =~ /^(?:\S+ )*(?:call|j[a-z]+)\s+[^*\s]/) {
-				# With 32 bits, the addend is in the text, and so in what is shown.
+				# A 32-bit relocation has its addend in the instruction, so
+				# objdump shows the target with it.
 				$insn->{to} = place($file, $sym, $wide ? $add + 4 : $shown - $at);
 			} elsif ($insn->{text} =~ /^(?:\S+ )*(?:call|jmp)\s+\*(?:0x([0-9a-f]+)$)?/) {
 				# The variable that has the pointer
@@ -366,7 +370,7 @@ sub read_code
 			}
 		}
 	}
-	# A call is one to another function: so is a jump at its end (tail call).
+	# Record branches to other functions as calls: calls, and jumps at the end (tail calls).
 	for my $section (keys %{$symbols{$file}}) {
 		my $code = $code{"$file:$section"} // {};
 
@@ -410,7 +414,7 @@ sub read_tables
 		} elsif (/^([0-9a-f]+) R_(?:X86_64|386)_(?:64|32|PC32)\s+([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
 			my $at = hex($1);
 			my $place = place($file, $2, offset($3) + ($word{$at} // 0));
-			# A label may be listed.
+			# The blacklist may name a label inside a function.
 			my $to = $begins{$place} && exists $func{"$file:$2"} ? "$file:$2" :
 				function_at($place);
 
@@ -483,7 +487,7 @@ sub walk_hits
 
 	for my $root (@roots) {
 		my @which = grep { /:\Q$root\E$/ } keys %func;
-		# Some exist in some configurations only.
+		# Some of these functions exist only in some configurations.
 		add($_, 'a hit') for @which;
 		$found++ if @which;
 	}
@@ -504,7 +508,7 @@ sub walk_hits
 		(my $short = $name) =~ s/.*://;
 		(my $caller = $from) =~ s/.*://;
 		(my $file = $name) =~ s/:.*//;
-		# The compiler has split off parts of functions.
+		# The compiler splits off parts of functions, such as f.cold and f.part.0.
 		(my $whole = $short) =~ s/\..*//;
 
 		next if $ends{$short} || $ends{$whole} || !$ours{$file} && grep { $short =~ $_ } @others;
@@ -516,7 +520,8 @@ sub walk_hits
 		$walked++;
 		my $f = $func{$name};
 		my $traced = $f->{traced} || grep { $_ eq '__fentry__' } @{$f->{calls}};
-		# Ftrace handles its own recursion if other subsystems' functions in the entry are traced.
+		# Functions of other subsystems in the entry code may be traced: ftrace detects its
+		# own recursion.
 		print "$short, which $caller calls: can be traced\n" if $traced && $ours{$file};
 		print "$short, which $caller calls: can be probed\n"
 			unless $f->{section} =~ /^\.(kprobes|noinstr|entry)\.text$/ || $listed{$name} ||
@@ -524,7 +529,7 @@ sub walk_hits
 			       is_named($whole);
 		next if $guarded{$whole};
 		for my $call (grep { $_ ne '__fentry__' } @{$f->{calls}}) {
-			# It raises an interrupt; its callers have to have a guard.
+			# kprobe_request() raises an interrupt, so its callers need a guard.
 			raise($name, $short, 'kprobe_request') if $call =~ /(?:^|:)kprobe_request$/;
 			if ($call =~ $raisers && !exists $func{$global{$call} // $call}) {
 				raise($name, $short, $call);
@@ -538,7 +543,8 @@ sub walk_hits
 	print STDERR "   $walked functions of kprobes that a hit can call\n" if -t STDERR;
 }
 
-# What has a place for kallsyms: the symbol that begins last before it, with its other names
+# symbols_at FILE, SECTION, OFFSET: the names by which kallsyms finds this place: those of the last
+# symbol that begins there or before
 sub symbols_at
 {
 	my ($file, $section, $offset) = @_;
@@ -554,7 +560,8 @@ sub is_blacklisted
 	(my $whole = $name) =~ s/\..*//;
 
 	return 1 if $section =~ /^\.(kprobes|noinstr|cpuidle|entry|init)\.text$|^\.text\.\.__x86/;
-	# arch_populate_kprobe_blacklist() looks for these suffixes. Others need the whole function.
+	# arch_populate_kprobe_blacklist() also finds names with these suffixes. A part with another
+	# suffix counts only if its function is in the same object, and on the blacklist.
 	return 1 if $name =~ /^(\w+)\.(?:constprop|isra|part)\.0$/ && $by_name{$1};
 	for my $known (grep { exists $func{"$file:$_"} } $name, $whole) {
 		return 1 if $listed{"$file:$known"} || $listed{$known} || is_named($known);
@@ -661,14 +668,16 @@ sub walk
 				$returns = 1 if $op ne 'call' && $back;
 			}
 		}
-		# What a function without an end calls last does not return.
+		# If a call is the last instruction of a function, the called function does not
+		# return.
 		push @todo, $next
 			if $goes_on && defined $next && ($begins{$next} // '') ne 'function';
 	}
 	return $w->{returns}{$start} = $returns;
 }
 
-# walk_after WINDOW, FUNCTION: walks from where a function returns to; and if that returns, too, on
+# walk_after WINDOW, FUNCTION: walks from each place that the function returns to. If the caller
+# there returns before the window ends, continues at the places that the caller returns to.
 sub walk_after
 {
 	my ($w, $name) = @_;
@@ -703,7 +712,7 @@ for my $w (@windows) {
 		walk($w, $at, 'the CPU');
 	}
 	walk_after($w, $_) for @{$w->{after} // []};
-	# Of a kernel that is not built to its end, the objects may be missing.
+	# If the build has not been completed, the objects may be missing.
 	print "$build has no function of $w->{what}\n"
 		unless $w->{found} || $w->{optional} || ! -e "$build/vmlinux";
 	print STDERR '   ', $w->{walked} // 0, " instructions of $w->{what}\n" if -t STDERR;

@@ -126,7 +126,8 @@ checkpatch()
 		}' || true
 }
 
-# is_foreign VARIANT: the guest cannot run the host's programs, and no root exists for it
+# is_foreign VARIANT: is the guest of another architecture than x86? Then it cannot run the host's
+# programs, and no root file system is made for it.
 is_foreign()
 {
 	variant_arch "$1"
@@ -144,8 +145,8 @@ adapted()
 	fi
 }
 
-# messages_of_base: prints the files of series/messages whose patches change this base kernel, in order:
-# export.sh has listed them
+# messages_of_base: prints the files of series/messages whose patches change this base kernel, in
+# order, from the list that export.sh has written
 messages_of_base()
 {
 	sed "s,^,$TOP/series/messages/," "$OUT/series/.git/messages"
@@ -177,7 +178,8 @@ PREPARE_PACKAGES=(rsync patch xz-utils)
 # shellcheck disable=SC2034 # as above
 BASIC_PACKAGES=("${PREPARE_PACKAGES[@]}" "${BUILD_PACKAGES[@]}" busybox-static)
 
-# missing_packages PACKAGE...: sets missing to the ones that are not installed; to none if this is not Debian
+# missing_packages PACKAGE...: sets missing to the ones that are not installed. Sets it to none if
+# this is not Debian.
 missing_packages()
 {
 	local pkg
@@ -212,8 +214,8 @@ need_packages()
 		install -y --no-install-recommends --fix-broken "${missing[@]}"
 }
 
-# update_packages: updates apt's lists, once in a run. If a repository cannot be read now, its old
-# list may do. Fails if none can.
+# update_packages: updates apt's lists, once in a run. If some repositories cannot be read, their
+# old lists are used. Fails if no repository can be read.
 update_packages()
 {
 	if [ -z "${PACKAGES_UPDATED:-}" ]; then
@@ -314,7 +316,8 @@ qemu_package()
 	printf 'qemu-system-%s\n' "${arch[package]}"
 }
 
-# base_suite: prints the part of Debian that has packages of the base kernel, if this machine's has none
+# base_suite: prints the release of Debian from which packages of the base kernel are taken, if this
+# machine's release has none
 base_suite()
 {
 	if [ -n "$ADAPTIONS" ]; then
@@ -359,9 +362,9 @@ foreign_busybox()
 
 # unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
 # Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
-# installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several. With
-# a fifth argument, all that the packages depend on is unpacked there as well; what backports lack of
-# it is the release's own.
+# installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several names.
+# With a fifth argument, all packages that these depend on are unpacked there as well. If RELEASE is
+# the backports of a release, dependencies that it lacks are taken from the release itself.
 unpack_package()
 {
 	local dir=$1 package=$2 release=$3 mirror options packages suites deb fetch=(download)
@@ -557,7 +560,7 @@ use_toolchain()
 		need_multilib
 		;;
 	kcfi)
-		# The kernel takes kCFI from clang 16 on.
+		# kCFI needs clang 16 or later.
 		need_packages clang-19 lld-19 llvm-19
 		# shellcheck disable=SC2034
 		compiler=clang-19 toolchain=(LLVM=-19)
@@ -567,8 +570,8 @@ use_toolchain()
 }
 
 # count_coverage: adds make's arguments that compile counters into objects: ours, the edited files'
-# objects, and the copies in kp_parts. The arguments replace what Makefiles say. Without early inlining,
-# each branch belongs to the line that it is written in, once.
+# objects, and the copies in kp_parts. The arguments override the makefiles. Early inlining is off,
+# because gcov would count a branch of an inlined function once for each caller.
 count_coverage()
 {
 	local objects flags="-fprofile-arcs -ftest-coverage -fprofile-update=prefer-atomic"
@@ -584,7 +587,7 @@ count_coverage()
 	)
 }
 
-# built_with BUILD OPTION...: was the kernel built with all of the options, and without each !OPTION?
+# built_with BUILD OPTION...: was the kernel built with each OPTION, and without each !OPTION?
 built_with()
 {
 	local option config=$1/.config
@@ -598,8 +601,8 @@ built_with()
 	done
 }
 
-# find_samples BUILD: sets samples to make's arguments for the samples that this kernel can have; the
-# same conditions as in samples/Kconfig
+# find_samples BUILD: sets samples to make's arguments for the samples that this kernel can have.
+# The conditions are the same as in samples/Kconfig.
 find_samples()
 {
 	local sample needs
@@ -643,8 +646,8 @@ progress()
 # The version that patches are marked with, as in [PATCH v1 1/9]
 REROLL=${REROLL:-1}
 
-# format_patches GIT DIRECTORY RANGE [OPTION...]: writes the commits as patches, and a cover letter if
-# the options ask for one
+# format_patches GIT DIRECTORY RANGE [OPTION...]: writes the commits as patches, and a cover letter
+# if the options ask for one
 format_patches()
 {
 	local git=$1 to=$2 range=$3 cover=$2/v$REROLL-0000-cover-letter.patch

@@ -137,7 +137,8 @@ check_design()
 	done
 }
 
-# The reference wraps long reasons.
+# check_reasons: looks for each reason in the reference. Joins the lines of the page first, since
+# long reasons wrap.
 check_reasons()
 {
 	local list=include/linux/kprobe_reason_list.h

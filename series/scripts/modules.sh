@@ -42,7 +42,8 @@ module_dir()
 	mv "$dest/$name.new" "$dest/$name.list"
 	rsync -rpc --files-from="$dest/$name.list" "$src/" "$dest/$name/"
 
-	# BTF of a module refers to the kernel's types by number, which make does not know.
+	# BTF of a module refers to the kernel's types by number, but make does not rebuild the
+	# module when vmlinux has changed.
 	! grep -qx CONFIG_DEBUG_INFO_BTF_MODULES=y "$build/.config" ||
 		find "$dest/$name" -name '*.ko' ! -newer "$build/vmlinux" -delete
 

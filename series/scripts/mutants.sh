@@ -327,7 +327,7 @@ tests_of()
 	sed -n 's/^Test: *//p;/^---/q' "$1"
 }
 
-# guess: writes which scripts find the mutants in series/mutants of each file
+# guess: writes, for each file of the kernel, which scripts find its mutants in series/mutants
 guess()
 {
 	local diff file test
@@ -414,11 +414,12 @@ by_time()
 	done | sort -n | awk -v max="$SCRIPTS_MAX" '(sum += $1 + 1) <= max || NR == 1 { print $2 }'
 }
 
-# Scripts that break the kernel, so that each runs in a guest of its own, if a word on the kernel's command
-# line allows it
+# Scripts that leave the kernel unusable, so that each needs a guest of its own. They are skipped
+# without this word on the kernel's command line.
 declare -A alone=([context-oops]=kp_oops [ftrace-dead]=kp_kill_ftrace [kexec]=kp_kexec)
 
-# groups TEST...: prints the scripts of a guest on each line, with the ones that need the host's programs last
+# groups TEST...: prints the scripts of one guest on each line. The guest with scripts that need the
+# host's programs is the last.
 groups()
 {
 	local test plain=() clients=()

@@ -95,7 +95,8 @@ unpack()
 	printf '%s\n' "$src" >"$top/.series/source"
 	touch "$top/.series/changed"
 
-	# Objects of the previous tree may be newer than the files of this one.
+	# Remove builds of the previous tree: their objects may be newer than the files of this one,
+	# and make would not rebuild them.
 	if [ -d "$tree" ]; then
 		mv "$tree" "$work/old"
 		if [ -n "$stock" ]; then
@@ -156,7 +157,8 @@ original()
 	fi
 }
 
-# A section of MAINTAINERS extends from its title to the next empty line.
+# merge_maintainers FILE: prints FILE with our section KPROBES in place of its own. A section
+# extends from its title to the next empty line.
 merge_maintainers()
 {
 	awk -v ours="$TOP/MAINTAINERS" '
@@ -187,12 +189,12 @@ files_of()
 	sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$1"
 }
 
-# apply DIRECTORY DIFF WHAT: WHAT is what the diff is for
+# apply DIRECTORY DIFF WHAT: applies the diff; WHAT says in an error to what the diff does not apply
 apply()
 {
 	local bad
 
-	# With another base kernel than the default, a diff may have nothing to do.
+	# For another base kernel than the default, a diff may be empty.
 	grep -q '^+++ ' "$2" || return 0
 	patch -d "$1" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - \
 		<"$2" >"$work/patch.log" 2>&1 || {
@@ -250,7 +252,8 @@ install_stage()
 		done >"$work/restored"
 	sort -u "$work/own" "$state/laid" >"$work/both"
 	cp "$work/both" "$state/laid"
-	# Without -t, rsync gives a copied file the current time.
+	# Without -t, rsync gives a copied file the current time, so that kbuild rebuilds its
+	# objects.
 	{
 		rsync -rpc --out-format=%n "$stage/" "$tree/"
 		rsync -rpc --out-format=%n --files-from="$work/restored" "$state/orig/" "$tree/"
@@ -267,8 +270,8 @@ install_stage()
 	changed=$(wc -l <"$changes")
 }
 
-# base_package: sets source to Debian's package of the base kernel. What this machine's Debian has is
-# installed. Else it is unpacked in out/.
+# base_package: sets source to Debian's package of the base kernel. Installs the package if this
+# machine's Debian has it, or else unpacks it in out/.
 base_package()
 {
 	local path=usr/src/$PACKAGE.tar.xz suite others
@@ -277,7 +280,7 @@ base_package()
 	[ ! -e "$source" ] || return 0
 	suite=$(base_suite)
 	if [ -z "$ADAPTIONS" ]; then
-		# Lists that are old or missing may lack it.
+		# If apt's lists are old or missing, they may lack the package.
 		in_archive "$PACKAGE" || update_packages || :
 		if in_archive "$PACKAGE"; then
 			need_packages "$PACKAGE"
@@ -293,7 +296,7 @@ base_package()
 }
 
 lock "linux${stock:+-stock}"
-# What a run left that was killed
+# Remove what a killed run has left.
 rm -rf "$OUT"/.unpack"${stock:+-stock}".?????? "$OUT"/.prepare"${stock:+-stock}".??????
 need_packages "${PREPARE_PACKAGES[@]}"
 

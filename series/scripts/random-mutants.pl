@@ -7,12 +7,12 @@
 #	random-mutants.pl COUNT SEED TREE COPY MATRIX DROPPED GUESS
 #
 # TREE is out/linux, COPY the copy of the project that gets the mutants: our files, the diff
-# series/edits/zz-mutants.diff for lines that other edits add, and kernel/kprobes/mutant.c. MATRIX has
-# a file SCRIPT.txt for each script, with FILE:LINE for each line that it executes, and boot.txt; only
-# such lines are broken. GUESS is the same with FILE:*, for lines that only the boot executes, or for
-# all lines if there is no MATRIX. DROPPED is a file with names of mutants to leave out. Prints a line
-# for each mutant: its number, name, FILE:LINE-LINE, rule, function, the statement before and after,
-# and the scripts that may find it, separated by tabs.
+# series/edits/zz-mutants.diff for lines that other edits add, and kernel/kprobes/mutant.c. MATRIX
+# has a file SCRIPT.txt for each script, with FILE:LINE for each line that it executes, and
+# boot.txt. Only such lines are broken. GUESS is the same with FILE:*, for lines that only the boot
+# executes, or for all lines if there is no MATRIX. DROPPED is a file with names of mutants to leave
+# out. Prints a line for each mutant: its number, name, FILE:LINE-LINE, rule, function, the
+# statement before and after, and the scripts that may find it, separated by tabs.
 #
 # Mutant 17 of the statement `a = b + 1;` is
 #	{ extern int kprobe_mutant; if (kprobe_mutant == 17) a = b - 1; else a = b + 1; }
@@ -31,12 +31,13 @@ use Digest::MD5 qw(md5_hex);
 my ($count, $seed, $tree, $copy, $matrix, $dropped, $guess) = @ARGV;
 defined $guess or die "usage: $0 COUNT SEED TREE COPY MATRIX DROPPED GUESS\n";
 
-# Assertions, messages, what only the compiler sees, and barriers, which x86 or an emulator whose
-# CPUs take turns does not need
+# Statements with these words have no mutants: assertions, messages, what only the compiler sees,
+# and barriers. No test could notice a missing barrier on x86, or in an emulator whose CPUs take
+# turns.
 my $SKIP = qr/\b(\w*WARN\w*|BU(?:G|ILD)\w*|\w*lockdep\w*|might_\w+|cond_resched\w*|pr_\w+|printk\w*|
 	panic|static_assert|IS_ENABLED|__builtin\w+|asm|kmsan\w*|kasan\w*|instrumentation_\w+|
 	cpu_relax|OPTIMIZER_HIDE_VAR|touch_\w+|barrier\w*|smp_\w*mb\w*|prefetch\w*|ANNOTATE\w*|va_\w+)\b/x;
-# Calls whose arguments cannot be swapped, or where that changes nothing
+# Calls whose arguments cannot be swapped, or where a swap changes nothing
 my $NO_SWAP = qr/^(if|while|for|switch|sizeof|return|offsetof|container_of|list_entry|min|max|swap|
 	READ_ONCE|WRITE_ONCE|likely|unlikely|memcmp|strcmp|__get_kernel_nofault|this_cpu_\w+|\w+_t|__alignof__)$/x;
 my %TURNED = ('<' => ['<=', '>='], '<=' => ['<', '>'], '>' => ['>=', '<='], '>=' => ['>', '<'],
@@ -209,7 +210,8 @@ sub mutants
 	return @out;
 }
 
-# The scripts that execute a line, by FILE:LINE; the ones that may find a mutant of a file, by FILE:*
+# The scripts that execute a line, by FILE:LINE; and those that may find a mutant in a file, by
+# FILE:*
 my %scripts;
 for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 	my ($script) = $path =~ m{([^/]+)\.txt$};
@@ -217,7 +219,8 @@ for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 }
 my %skip = map { $_ => 1 } split ' ', slurp($dropped);
 
-# Files, and for files that only edits change, the lines that are new
+# The files that get mutants: for our own files, undef, since all lines count; for files that only
+# edits change, the lines that the edits add
 chdir $tree or die "$tree: $!\n";
 my %files;
 $files{$_} = undef for grep { !m{/(?:tests|torture)/} }
@@ -231,7 +234,7 @@ for my $file (split ' ', `cd .series/orig && find . -name '*.[ch]' -printf '%P\n
 my (%text, @candidates);
 for my $file (sort keys %files) {
 	my $o = $text{$file} = slurp($file);
-	# without comments, and without what is in strings
+	# $plain is the text without comments, $m also without the contents of strings.
 	my $plain = $o =~ s{("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+')|(/\*.*?\*/|//[^\n]*)}{$1 // blank($2)}gesr;
 	my $m = $plain =~ s{"(?:\\.|[^"\\\n])*"}{'"' . ' ' x (length($&) - 2) . '"'}ger;
 	while ($m =~ /^\{$(.*?)^\}/gms) {
@@ -279,13 +282,15 @@ for my $file (sort keys %files) {
 sub squeeze { return $_[0] =~ s/\s+/ /gr =~ s/^ | $//gr }
 
 my $TEST = '({ extern int kprobe_mutant; kprobe_mutant; }) == ';
-# A statement keeps its number if mutants before it are left out: then fewer files are compiled again.
+# Number the candidates that are left out, too: then the others keep their numbers when one more is
+# left out, and fewer files are compiled again.
 my ($number, $made) = (0, 0);
 my (%edits, %taken);
 for my $c (sort { $a->{hash} cmp $b->{hash} } @candidates) {
 	last if $made == $count;
 	$number++;
-	# a rule first, so that a statement's many constants do not outweigh its call
+	# Choose a rule first, then one of its changes: otherwise, a statement with many constants
+	# would mostly get a changed constant.
 	my (%rules, $rule, $new, $id);
 	push @{$rules{$_->[0]}}, $_->[1] for @{$c->{mutants}};
 	my @by_hash = sort { md5_hex("$c->{hash} $a->[0] $a->[1]") cmp md5_hex("$c->{hash} $b->[0] $b->[1]") }

@@ -32,9 +32,10 @@
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
 #
-# Lines of headers, makefiles and suites.sh arrive with what needs them: Arrival.pm finds the step, so
-# Lines: is only for what that rule cannot know. In C, a comment does not arrive before one of the
-# lines under it, up to the next blank line, and neither do #if and #endif before what is in between.
+# Lines of headers, makefiles and suites.sh arrive with the first code that needs them. Arrival.pm
+# finds the step, so Lines: is only for what it cannot know. In C, a comment does not arrive before
+# the first of the lines under it, up to the next blank line. Nor do #if and #endif arrive before a
+# line in between.
 #
 # So only the final version of a file is kept, and an edit of it needs no change here. Each file and
 # edit has to be named exactly once, and the last step has to be TREE: anything else is an error.
@@ -144,7 +145,7 @@ sub apply
 {
 	my ($where, $diff) = @_;
 
-	# With another base kernel than the default, a diff may have nothing to do.
+	# For another base kernel than the default, a diff may be empty.
 	return if !files_of($diff);
 	my $log = `patch -d '$where' -p1 --fuzz=0 --force --no-backup-if-mismatch -r - <'$diff' 2>&1`;
 
@@ -152,9 +153,9 @@ sub apply
 	return;
 }
 
-# apply_once(DIR, DIFF): applies the diff, and dies if a place that it replaces, or one that it
-# makes, is in the file again: patch takes the first that it finds, here and when bisect.sh reverses
-# the diff. Another base kernel, or a step with other files, may have one more.
+# apply_once(DIR, DIFF): applies the diff. Dies if the text that a hunk replaces, or the text that
+# replaces it, is in the file more than once: patch would take the first one, here or when bisect.sh
+# reverses the diff. With another base kernel, or at another step, the file may have one more.
 sub apply_once
 {
 	my ($where, $diff) = @_;
@@ -228,7 +229,7 @@ sub added
 	return $text;
 }
 
-# drop_comments(LINES, NUMBERS): leaves out comments above lines that are all not there yet
+# drop_comments(LINES, NUMBERS): leaves out a comment if none of the lines under it is there yet
 sub drop_comments
 {
 	my ($lines, @here) = @_;
@@ -239,7 +240,8 @@ sub drop_comments
 		my $end = $i;
 		$end++ while $end < $#$lines && $lines->[$end] !~ m{\*/};
 		my $behind = $end + 1;
-		# The name of a file is the heading of the next paragraph.
+		# A comment that only names a file is the heading of the paragraph after the blank
+		# line.
 		$behind++ if $lines->[$i] =~ m{^/\* \S+\.[cS](?: (?:and|or) \S+)? \*/$} && ($lines->[$behind] // '') eq "\n";
 		my $after = $behind;
 		$after++ while $after < @$lines && $lines->[$after] !~ /^(?:\s*|#(?:else|elif|endif).*)$/;

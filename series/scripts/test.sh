@@ -110,9 +110,10 @@ has_kernel()
 
 built=()
 for variant in "${variants[@]}"; do
-	# While the tests of the last variant run, nothing is left to be built.
+	# When the last variant has been built, no build needs a CPU any more: run two guests at
+	# once.
 	[ "$variant" != "${variants[-1]}" ] || slots=2
-	# What its guests need may be missing from Debian's archive; the results of others stand.
+	# Debian's archive may lack what the guests of a variant need. Then test the other variants.
 	if ! (guest_packages "$variant"); then
 		say "$variant is left out, and counts as 1 failed: its guests cannot be started here"
 		failed=$((failed + 1))
@@ -130,7 +131,7 @@ done
 
 for variant in "${built[@]}"; do
 	these=("${asked[@]}")
-	# One run of the clients' tests will do if both variants are tested.
+	# i386 runs the tests of clients only if `default` does not.
 	case $whole$variant in
 	ydefault | yrt) these=("${clients[@]}") ;;
 	yi386) has_kernel default || these=("${clients[@]}") ;;

@@ -17,7 +17,7 @@ kprobe_type = utils.CachedType("struct kprobe")
 kretprobe_type = utils.CachedType("struct kretprobe")
 probepoint_type = utils.CachedType("struct probepoint")
 
-# The handlers that a user sets, by the type that the pre_handler tells
+# The handlers that a user sets, by the kind of probe that kind_of() returns
 USER_HANDLERS = {
     "k": ("pre_handler", "post_handler", "fault_handler"),
     "r": ("entry_handler", "handler"),
@@ -58,13 +58,13 @@ def probepoints():
 
 
 def probes(pp):
-    """Yields the probes that are attached to a probepoint, with disabled ones."""
+    """Yields the probes that are attached to a probepoint, including disabled ones."""
     for p in lists.list_for_each_entry(pp['probes'], kprobe_type.get_type().pointer(), "list"):
         yield p
 
 
 def user_handler(p, name, saved):
-    """Returns a handler, also if kprobe_disable_self() has replaced it."""
+    """Returns the handler that the user has set, even if kprobe_disable_self() has replaced it."""
     handler = int(p[name])
     if handler and handler == address_of("kprobe_self_disabled_" + saved):
         handler = int(p["saved_" + saved])
