@@ -112,7 +112,8 @@ is_marked_disabled() {
 	list_line "$1" | grep -q -F '[DISABLED]'
 }
 
-# A probe disables itself at its first hit. kprobes/enabled does not change that.
+# A probe that disables itself at its first hit must do so only at a hit, and only once, whatever is
+# written to kprobes/enabled before, at the same time, and later.
 once_waits_for_enabled() {
 	switch 0 0
 	ctl add 10 kp_tgt_caller once
@@ -148,9 +149,9 @@ blacklist_has_known() {
 	fi
 }
 
-# Text that x86 copies, or patches without a table of the sites, or in which no trap can be
-# handled. A line with two symbols is an area, from the first to the second one. Which symbols exist
-# depends on the configuration.
+# The blacklist must have this text, which x86 copies, or patches without a table of the sites, or
+# in which the CPU cannot handle a trap. A line with two symbols is an area, from the first to the
+# second one. Which symbols exist depends on the configuration.
 untouchable="
 machine_kexec
 relocate_kernel swap_pages
@@ -170,7 +171,7 @@ untouchable_symbols() {
 	echo "$untouchable" | awk '
 		FNR == NR { for (i = 1; i <= NF; i++) wanted[$i] = 1 }
 		FNR == NR && NF == 2 { last[$1] = $2 }
-		# After the text, a kernel may have code that is only executed in copies.
+		# Code after _etext may be probed: the kernel executes only copies of it.
 		$3 == "_etext" { exit }
 		FNR == NR || $4 != "" || $2 !~ /[tTwW]/ { next }
 		$3 in last { until = last[$3]; area = ""; left = 32 }
@@ -200,8 +201,8 @@ expect_listed() {
 }
 
 # marked_symbols: prints the functions that must not be probed: those for which NOKPROBE_SYMBOL()
-# has defined a symbol, and those in certain text sections. If several functions have the same name,
-# that is left out, since it would be unclear which of them is meant.
+# has defined a symbol, and those in certain text sections. Leaves out a symbol of NOKPROBE_SYMBOL()
+# if several functions have that name, since the symbol does not tell which one is meant.
 marked_symbols() {
 	awk '
 		FNR == NR {
@@ -241,7 +242,7 @@ untouchable_is_listed() {
 	done <"$TMP/symbols"
 }
 
-# low_half ADDRESS: prints the last 8 digits; some shells cannot calculate with all of them
+# low_half ADDRESS: prints the last 8 digits, since some shells cannot calculate with all 16
 low_half() {
 	echo "0x${1#"${1%????????}"}"
 }
@@ -260,7 +261,7 @@ counted_from_start() {
 		equal "$start+$offset" "$(ctl_get 11 address)" "$wanted"
 		ctl del 11
 	done
-	# No other symbol is that large.
+	# With another symbol, an offset must not lead into the middle of the next function.
 	ctl_refused add 11 "do_sys_openat2+0x100001"
 	ctl del 10
 }
@@ -293,8 +294,9 @@ missed_is() {
 	[ "$got" = "$*" ]
 }
 
-# For each case of the module, the sum in kprobes/missed must be what the probe has counted. Calls
-# that never returned must not be part of that sum.
+# missed_after CASE FUNCTION NESTED POOL MAXACTIVE ENDED UNRETURNED: runs a case of kp_missed, and
+# checks the numbers in the function's line. The sum there must be nmissed of the probe, and must
+# not include calls that never returned.
 missed_after() {
 	missed_case=$1
 	missed_function=$2
@@ -313,7 +315,7 @@ missed_has_causes() {
 	missed_after limited kp_missed_target 3 0 4 0 0
 }
 
-# Rethook does not count calls that end without a return.
+# On x86, calls that end without a return are counted. Rethook does not count them.
 missed_has_unreturned() {
 	is_x86 || skip_case "rethook, which all but x86 have, does not count them" || return 0
 	missed_after exit kp_missed_exits 0 0 0 0 1
@@ -339,8 +341,8 @@ missed_is_empty() {
 	ctl del 10
 }
 
-# shows_addresses none|some FILE COMMAND...: COMMAND prints kprobes/FILE. Its addresses are all 0
-# for none.
+# shows_addresses none|some FILE COMMAND...: COMMAND prints kprobes/FILE. Checks that all addresses
+# in it are 0 (none), or that some are not (some).
 shows_addresses() {
 	wanted=$1
 	shown_file=$2

@@ -121,7 +121,7 @@ lists_instructions() {
 	at_least "instructions" "$(grep -c . "$TMP/inside")" 2
 	compare_inside do_sys_openat2 do_sys_openat2
 	at_least "instructions" "$(grep -c . "$TMP/inside")" 20
-	# With a function tracer, that is a notrace function.
+	# With a function tracer, snprintf() is a notrace function.
 	compare_inside snprintf ''
 	compare_inside kp_target:kp_tgt_nokprobe kp_target:kp_tgt_nokprobe
 	equal "what is blacklisted" "$(grep -c . "$TMP/inside")" 1
@@ -163,8 +163,9 @@ reads_in_pieces() {
 	exec 3>&- 4>&-
 }
 
-# Read a part of a list, then read the list from the start again. It has more places than the kernel
-# checks at a time, so the first read must not leave anything behind.
+# Read the first part of a list, then write the same question, and read again. The kernel checks
+# some places of a list at a time, and the first read ends before all of these are printed. The
+# second read must not get the rest of them.
 reads_again() {
 	exec 3<>$EXPLAIN
 	echo '*' >&3

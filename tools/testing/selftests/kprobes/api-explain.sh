@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kprobes/explain: the format of its answers, the errors of the file, and every reason in the
-# kernel's table. Some reasons are not in the answer to any location, but only a registration is
-# refused because of them: these are looked up in the probe, the kernel's log, or the error log of
-# tracefs. The test fails if it has not seen a reason, unless that one needs another kernel or
-# another command line.
+# kernel's table. Some reasons are in no answer, because only a registration can be refused for
+# them. The script finds these in the probe, in the kernel's log, or in the error log of tracefs. It
+# fails if it has not seen a reason, unless that reason needs another kernel or another command
+# line.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -67,7 +67,8 @@ has_case() {
 	grep -q "^$1 " $CASES
 }
 
-# refused LOCATION ERRNO REASON [RANGE]: the symbol of the range begins with RANGE
+# refused LOCATION ERRNO REASON [RANGE]: the answer is that a probe is refused, with ERRNO and
+# REASON; the symbol of the range in it begins with RANGE
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
 		${4:+"~range: $HEX-$HEX $4"}
@@ -194,7 +195,7 @@ refuses_rubbish() {
 refuses_what_is_too_long() {
 	long=$(printf '%2000s' kp | tr ' ' k)
 	ask_refused "$long"
-	# A name of the maximum length is a symbol that does not exist.
+	# The file takes a name of the maximum length. There is no such symbol.
 	refused "$(printf '%s' "$long" | cut -c1-511)" -2 "there is no symbol of that name"
 }
 
@@ -306,8 +307,8 @@ left_enoent() {
 refuses_modules() {
 	ctl live kp_target 50 kp_tgt_init_function
 	ctl going kp_target 51 kp_tgt_function
-	# On x86 this address is inside ftrace's call. ftrace may have removed
-	# its record of the call already.
+	# On x86, this address is inside ftrace's call, of which ftrace may have removed its record
+	# already. Either way, the reason must be that the module is being unloaded.
 	ctl going kp_target 53 kp_tgt_function+$((BEHIND_FTRACE - 4))
 	! loads_with_ftrace || ctl early 52 kp_tgt_caller
 	unload kp_target
@@ -411,7 +412,8 @@ finds_boundaries() {
 	answers kp_ex_plain+2 "probe: yes" "length: 4" !before !after
 }
 
-# A breakpoint hides the first byte. Boundaries are found in the original text.
+# A breakpoint or a jump replaces the first bytes in the text. The boundaries must still be those of
+# the original instructions.
 finds_boundaries_of_original() {
 	ctl add 0 kp_ex_plain+2
 	finds_boundaries
@@ -623,9 +625,9 @@ refuses_notrace() {
 }
 
 # event_agrees LOCATION TYPE: checks that a kprobe event (p or r) is refused if explain says so. The
-# error log must have the usual error, then explain's reason. Each of the two needs a column, since
-# scripts look for that in the last message. The code of kprobe events may refuse the function
-# itself, before kprobes does.
+# error log must have the usual error, then explain's reason. Each of the two messages must mark a
+# column with ^, since user space looks for the mark in the last message. The code of kprobe events
+# may refuse the function itself, before kprobes does.
 event_agrees() {
 	asked "$1"
 	probed=$(answer probe)
@@ -714,7 +716,8 @@ debug_messages_have_reasons() {
 
 AMBIGUOUS="several symbols have the name"
 
-# Names that several functions of the kernel have, two modules, and two functions of a module
+# Ask for names that are ambiguous: of several functions in the kernel, of one function in each of
+# two modules, and of two functions in one module.
 tells_of_several() {
 	module_file kp_clients >/dev/null || skip_case "kp_clients is not there" || return 0
 	# shellcheck disable=SC2013 # names have no blanks
@@ -759,7 +762,8 @@ event_is_accepted() {
 
 LOCKED="kprobe events are refused while the kernel is locked down"
 
-# security_locked_down() is replaced. Without CONFIG_SECURITY it is no function.
+# kp_ctl's command `lock` makes security_locked_down() fail. It is a function only with
+# CONFIG_SECURITY.
 refuses_if_locked() {
 	if ! has_symbol security_locked_down; then
 		echo "$LOCKED" >>"$TMP/elsewhere"

@@ -8,7 +8,7 @@
 
 SLAB=/sys/kernel/slab
 times=${MEMORY_TIMES:-50}
-# Where a post_handler needs another slot
+# An address at which a probe with a post_handler needs a different slot than one without
 inside=kp_tgt_plain
 ! is_x86 || inside=kp_tgt_plain+3
 
@@ -49,7 +49,8 @@ have_not_grown() {
 	! have_grown
 }
 
-# repeated COMMAND...: many times. Workers free some memory later: allow some seconds for that.
+# repeated COMMAND...: runs the command $times times, then checks that the sizes have not grown.
+# Waits up to 20 seconds for that, since workers free some memory later.
 repeated() {
 	: >"$TMP/after"
 	for _ in 1 2 3; do
@@ -63,10 +64,10 @@ repeated() {
 	comes_true 20 have_not_grown
 }
 
-# stays COMMAND...: checks that the sizes do not grow when the command is run many times. What grows
-# for another reason than a leak does so only once, so look for what grows every time.
+# stays COMMAND...: checks that the sizes do not grow when the command is run many times. Sizes may
+# grow once for another reason than a leak, so fail only if they grow in three rounds.
 stays() {
-	# What is allocated once is allocated now.
+	# Let the command make the allocations that it makes only once.
 	for _ in 1 2 3; do
 		"$@" || return
 	done
@@ -139,7 +140,7 @@ module_comes() {
 	ctl_del 0 1
 }
 
-# Also read only a part of each file: the kernel drops the rest when it is closed.
+# Also read only a part of each file: then the kernel frees the rest when the file is closed.
 files_are_read() {
 	for file in list missed blacklist optimizer pools enabled; do
 		[ -e $KPROBES/$file ] || continue

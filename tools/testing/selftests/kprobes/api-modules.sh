@@ -171,7 +171,7 @@ text_runs_after_going() {
 	done
 }
 
-# See kp_refuse.c.
+# After kprobes has seen the module, another notifier refuses it: see kp_refuse.c.
 refused_module_is_forgotten() {
 	load kp_refuse
 	must_fail insmod "$MODULE_DIR/kp_target.ko"

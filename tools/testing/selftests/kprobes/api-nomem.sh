@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Operations are repeated, and another allocation fails each time.
+# Repeats operations, and makes another one of their allocations fail each time.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -43,7 +43,7 @@ each_allocation() {
 	at_most "allocations of $what" $n 199
 }
 
-# Read a file while an allocation fails; after that, all of it can be read.
+# Read a file while an allocation fails. After that, the whole file must be readable.
 read_file() {
 	without "$2" "while read -r line; do :; done <$KPROBES/$1" || :
 	must cat "$KPROBES/$1" >/dev/null
@@ -65,7 +65,7 @@ ask() {
 	some_fail
 }
 
-# A reader that continues after the error gets each line once.
+# A reader that continues after the error must get each line of the list exactly once.
 ask_for_list() {
 	exec 3<>$KPROBES/explain
 	echo 'kp_tgt_*' >&3
@@ -115,7 +115,8 @@ switch_off() {
 	some_fail
 }
 
-# This disables kp_nomem's own probes, too, so let allocations fail with /proc/self/fail-nth.
+# While all probes are off, the probes with which kp_nomem makes allocations fail are off, too. So
+# use /proc/self/fail-nth here.
 switch_on() {
 	put $KPROBES/enabled 0
 	# shellcheck disable=SC2016 # for the other shell
@@ -186,7 +187,7 @@ modules_come_and_go() {
 
 POOL=/sys/module/kp_ret_pool/parameters
 
-# all_tracked: none of many calls in flight is missed
+# all_tracked: makes 600 calls that sleep at the same time. Is none of them missed?
 all_tracked() {
 	echo 0 >$POOL/sleepers
 	missed=$(cat $POOL/nmissed)

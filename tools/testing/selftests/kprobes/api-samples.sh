@@ -130,7 +130,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# The last string on one CPU is the name of the sample's file, which cat opens.
+# `cat` opens the sample's file, so on one CPU the last string is the name of that file.
 shows_user_string() {
 	load_sample
 	opens 10
@@ -237,8 +237,8 @@ cat_openers() {
 	END
 }
 
-# changes_opens SKIP MORE: with skip=0, calls open a file before their result is replaced; MORE
-# files are open then
+# changes_opens SKIP MORE: two of three calls get an error as result. With skip=0, these calls still
+# open their files, which nothing closes: at the end, MORE files are open.
 changes_opens() {
 	is_x86 || [ "$1" -eq 0 ] || skip_case "skip=1 is for x86" || return 0
 	log_mark
@@ -387,7 +387,7 @@ lists_probeable() {
 		failed "a pattern without a match is no error"
 }
 
-# A perf that prints what perf probe -D would for a line that has three copies
+# Replace perf by a script that prints what `perf probe -D` would for a line that has three copies.
 finds_addresses() {
 	cat >"$TMP/perf" <<-'EOF'
 		#!/bin/sh

@@ -76,7 +76,7 @@ has_filter() {
 	[ -e $TRACEFS/set_ftrace_filter ]
 }
 
-# traceable NAME...: prints how many of these ftrace can trace
+# traceable NAME...: prints how many of these functions ftrace can trace
 traceable() {
 	for name; do
 		echo "$name"
@@ -108,7 +108,8 @@ hits_can_not_be_probed() {
 		known=$((known + 1))
 		ctl_refused add 9 "$name"
 	done
-	# Without ftrace-based probes one is missing; other architectures have fewer.
+	# Without ftrace-based probes, kprobe_ftrace_hit() is missing. Other architectures lack
+	# more.
 	! is_x86 || at_least "functions that are known" $known $(($(echo "$HIT" | wc -w) - 1))
 }
 
@@ -160,8 +161,8 @@ traced_by() {
 		put $TRACEFS/current_tracer "$tracer"
 		churn
 		put_in $KPROBES enabled=0 enabled=1
-		# Do not look at the trace, whose entries may be overwritten: check that ftrace
-		# still traces this.
+		# Entries of the trace may have been overwritten, so do not look for them, but check
+		# that ftrace still traces the function.
 		must grep -q '^register_kprobe ' $TRACEFS/enabled_functions
 	done
 	put_in $TRACEFS current_tracer=nop set_ftrace_filter=
@@ -179,7 +180,8 @@ all_traced() {
 	traced_by function function_graph
 }
 
-# Nothing is registered while this runs, so only hits could leave a trace.
+# Trace the functions of kprobes while registered probes are hit. Nothing is registered in the
+# meantime, so an entry of the trace would be of a function that a hit executes.
 hits_leave_no_trace() {
 	! grep -qw -e kasan_report -e __lock_acquire /proc/kallsyms ||
 		skip_case "KASAN and lockdep take traces, and unwinders ask kprobes" || return 0
@@ -205,7 +207,8 @@ hits_leave_no_trace() {
 	done
 }
 
-# A probe or a return probe on each function, fprobes on the API, and both tracers
+# All at once: an event (a probe or a return probe) on each function, fprobe events on the API, and
+# both tracers
 all_at_once() {
 	while read -r name; do
 		type=p

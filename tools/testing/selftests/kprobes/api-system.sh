@@ -28,7 +28,7 @@ churn_once() {
 	optimization 1
 }
 
-# After unregister_kprobe() no handler is called, also without expedited grace periods.
+# After unregister_kprobe(), no handler may be called, even if grace periods are not expedited.
 unregisters_normally() {
 	change $RCU_NORMAL 1
 	ctl add 1 kp_tgt_plain
@@ -136,7 +136,8 @@ once_on() {
 	grep -q " [tT] $1\$" /proc/kallsyms && ctl_try add 10 "$1" once
 }
 
-# disabled_by WHAT: probe 10 is disabled without a further hit, and so is one that is hit later
+# disabled_by WHAT: probe 10, which was hit once, must be disabled without a further hit; and so
+# must probe 11, which is hit later
 disabled_by() {
 	comes_true 20 is_disabled 10 || failed "$1: not disabled"
 	hits_are 10 1
@@ -191,7 +192,7 @@ PLUGGING="start_secondary cpu_init load_current_idt cr4_update_irqsoff apic_ap_s
 cpuhp_ap_report_dead notify_cpu_starting idle_task_exit check_tsc_sync_target arch_cpu_idle_dead
 rcutree_report_cpu_starting cpuidle_play_dead sched_cpu_starting cpu_startup_entry"
 
-# around: prints these functions and the 30 before and after each in the text
+# around: prints the functions in $PLUGGING, and the 30 before and after each in the text
 around() {
 	awk -v names="$PLUGGING" '
 		BEGIN { split(names, name, /[ \n]/); for (i in name) wanted[name[i]] = 1 }
@@ -206,7 +207,8 @@ around() {
 		}' /proc/kallsyms | sort -u
 }
 
-# plug: takes CPU 1 offline and online, with probes 0 to $1 - 1; adds up in $TMP/hit which were hit
+# plug N: takes CPU 1 offline and online. Then adds the functions of the probes 0 to N - 1 that were
+# hit to $TMP/hit, and removes these probes.
 plug() {
 	put $CPUS/cpu1/online 0
 	put $CPUS/cpu1/online 1
@@ -222,7 +224,7 @@ plug() {
 	: >"$TMP/batch"
 }
 
-# On the base kernel these probes reset the machine.
+# The base kernel, which has no kprobes/explain, lets such probes reset the machine.
 x86_can_plug() {
 	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
 }
@@ -251,7 +253,7 @@ cpus_plug_with_probes() {
 			"$(grep -c . "$TMP/hit") were hit, and refused were:$refused"
 		for name in cpu_init notify_cpu_starting rcutree_report_cpu_starting \
 			arch_cpu_idle_dead idle_task_exit; do
-			# Newer kernels have inlined some.
+			# Newer kernels have inlined some of these functions.
 			! has_symbol $name || must grep -qx $name "$TMP/hit"
 		done
 	done
@@ -269,8 +271,8 @@ kgdb_test() {
 	must_fail grep -E 'ERROR.*(plant|detach|^sw|bad_read|singlestep|step)' "$TMP/$1"
 }
 
-# The kernel debugger's own tests must give the same results with and without probes. Those that use
-# breakpoints in debug registers may fail in any guest.
+# The kernel debugger's own tests must give the same results with and without probes. Its tests of
+# breakpoints in debug registers may fail in any guest, so their errors are ignored.
 kgdb_with_probes() {
 	echo "kprobes-selftest: expect WARNING: .*kgdbts" >/dev/kmsg
 	list_is_empty

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/functions.sh"
 
-# refused ID ERROR WHERE [OPTION]...
+# refused ID ERROR WHERE [OPTION]...: registering this probe must fail with ERROR
 refused() {
 	id=$1
 	error=$2
@@ -124,7 +124,8 @@ refuses_plain() {
 	is_x86 && has_symbol kprobe_events_refuse
 }
 
-# A probe that waits, and is refused what events are
+# With the option `event`, a probe that waits must be refused where kprobe events are refused, at
+# the time when the module is loaded.
 event_waits() {
 	unload kp_target
 	ctl_add "0 kp_target:kp_tgt_plain wait event" "1 kp_target:kp_tgt_function wait event" \

@@ -40,7 +40,7 @@ were_hit() {
 	at_least "hits of kpboot/enter" "$(event_hits enter)" 10
 	at_least "hits of kpboot/leave" "$(event_hits leave)" 10
 	equal "hits and misses of kpinit/console" "$(event_profile console)" "1 0"
-	# There is no event if no instruction begins there.
+	# The event does not exist if no instruction begins at the offset in the command line.
 	if grep -q '^p:kpinit/inside ' $TRACEFS/kprobe_events; then
 		equal "hits and misses of kpinit/inside" "$(event_profile inside)" "1 0"
 	fi

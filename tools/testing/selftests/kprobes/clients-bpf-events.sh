@@ -196,12 +196,13 @@ helpers_at_breakpoints() {
 	helpers_by breakpoint 0 0
 }
 
-# On the base kernel a breakpoint is an NMI for programs.
+# In the base kernel, in_nmi() is true in programs that a breakpoint calls, so some helpers fail.
 own_kprobes() {
 	! on_base_kernel
 }
 
-# On x86, hits that programs and events make are handled.
+# If a program or an event hits another probe, x86 handles that hit. Other architectures and the
+# base kernel count it as missed.
 nests() {
 	is_x86 && own_kprobes
 }
@@ -237,8 +238,9 @@ nested_events() {
 	! has_jumps || nests_by p $INSIDE 1
 }
 
-# An event with a string calls a function that has another event, a program, or a third event that
-# reads a string by that function: only the first hit of that function is nested.
+# An event that reads a string calls this function. Another event or a program on the function must
+# be called for these hits. If that other event reads a string, too, it hits itself: such a hit is
+# missed.
 STRING=strncpy_from_kernel_nofault
 
 in_events() {

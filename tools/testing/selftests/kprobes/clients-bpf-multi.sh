@@ -108,7 +108,8 @@ without_cookies() {
 	lines_are "cookies" "$TMP/linked" '^cookie 0 count 60 ' 1
 }
 
-# A program runs once for a hit, however often the address is given, as at an entry.
+# A program without cookies runs once for a hit, however often the address is in the list. fprobe
+# does the same at entries.
 duplicates() {
 	addresses "kp_cl_inner$INSIDE" kp_cl_middle "kp_cl_inner$INSIDE" kp_cl_middle \
 		"kp_cl_inner$INSIDE" "kp_cl_outer$INSIDE"
@@ -167,7 +168,7 @@ nothing_stays() {
 	fi
 	addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain kp_cl_inner
 	refused 'Invalid argument'
-	# the next link is as the first
+	# The next link must work as usual.
 	only_inside
 }
 
@@ -319,9 +320,9 @@ waits_for_module() {
 	refused 'No such file' -w
 }
 
-# A link must be refused what kprobe events are refused: a name that two functions have
-# (kp_cl_twice), and an address inside a notrace function (failable_plain). ALL_CALLS calls all
-# three functions.
+# A link must be refused for the same reasons as kprobe events: if two functions have the name
+# (kp_cl_twice), or if the address is in a notrace function (kp_cl_failable_plain). ALL_CALLS calls
+# these functions, and one that may be probed.
 ALL_CALLS="for what in calls twice failable_plain; do echo 10 >$CLIENTS/\$what; done"
 AMBIGUOUS='(Cannot assign requested address|Address not available)'
 
@@ -331,8 +332,8 @@ perf_refused() {
 	lines_are "the error" "$TMP/refused" "^perf_event_open: $1" 1
 }
 
-# A probe that waits for a module must be refused for the same reasons when that is loaded later,
-# and when it was loaded before.
+# A probe that may wait for a module must be refused for these reasons in both cases: when the
+# module is loaded later, and if it is loaded already.
 checked_when_it_comes() {
 	plain=0
 	[ "$(explained kp_cl_failable_plain && answer event)" = no ] || plain=10
@@ -404,7 +405,8 @@ memory_is_charged() {
 	umount "$cgroups"
 }
 
-# Nothing but symbols can wait, and nothing but hits of entries.
+# Only symbols can wait for a module, not addresses. Only probes can, not return probes, sessions or
+# programs that replace results.
 bad_flags() {
 	for bad in -r -S -F4 $(! can_override || echo -o); do
 		must_fail "$BPF_PROBE" -kw "$bad" "$TMP/list" : 2>"$TMP/refused"
@@ -441,7 +443,7 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 ! on_base_kernel || skip_topic "the base kernel has no such links"
 load kp_clients
-# Reading all of /proc/kallsyms takes seconds in an emulator.
+# Read /proc/kallsyms only once, since that takes seconds in an emulator.
 grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read)' /proc/kallsyms >"$TMP/symbols"
 addresses kp_cl_inner
 rc=0

@@ -12,7 +12,8 @@ trace() {
 	run "$1" bpftrace --unsafe -e "$2" -c "/bin/sh $TMP/$1.work"
 }
 
-# has NAME [[N] REGEX]...: $TMP/NAME has N lines, at first one, of each
+# has NAME [[N] REGEX]...: $TMP/NAME has N lines that match each REGEX. N holds for all that follow;
+# without an N before it, one line must match.
 has() {
 	name=$1
 	times=1
@@ -79,7 +80,9 @@ wildcard_returns() {
 	has wildcard-ret 100 '^@\[(30[1-9]|3[1-9].|400)\]: 7$'
 }
 
-# bpftrace may attach wildcards through kprobe.multi, which uses fprobe, but no list of functions.
+# listed TYPE: as the wildcards, but with a list of 100 functions. bpftrace may attach a wildcard
+# through kprobe.multi, which uses fprobe. It attaches a list through kprobes, one for each
+# function.
 listed() {
 	list=$(seq -s, -f "$1:kp_many_%g" 300 399)
 	trace "listed-$1" "$list { @all = count(); }" many 5

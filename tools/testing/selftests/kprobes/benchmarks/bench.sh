@@ -5,10 +5,10 @@
 # instructions, lets test_modules/kp_bench.ko measure in them, and prints a table. The same kernel
 # always gives the same numbers.
 #
-# The guest has one CPU. One more boot, with several, counts the interrupts that registering and
-# unregistering sends to others. A kernel that chooses its preemption model at boot is measured
-# with the two extremes. With BTF, which fentry and fexit need, a kernel is measured only for calls
-# with a BPF program, with one model.
+# The guest has one CPU. One more boot, with four CPUs, counts the interrupts that registering and
+# unregistering probes sends to other CPUs. A kernel that chooses its preemption model at boot is
+# measured with the two extremes. In a kernel with BTF, which fentry and fexit need, only calls with
+# a BPF program are measured, with one preemption model.
 #
 # The budget is for 64-bit kernels: figures of 32-bit ones are printed, but not compared with it.
 
@@ -58,7 +58,7 @@ guest_script()
 {
 	cat <<EOT
 set -eu
-# With jump optimisation, measure breakpoints, too.
+# If the kernel has jump optimisation, it is switched off by this file to measure breakpoints.
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
@@ -238,7 +238,8 @@ measure_build()
 }
 
 # table: prints lines of `budget|CPUs:key|label`, and headings. A budget +N is N more than the base
-# kernel's figure in the same variant; ~ is none, for a figure that is shown in millions.
+# kernel's figure in the same variant. ~ is no budget, for a figure that is shown in millions. A
+# figure has the number of traps, or of IPIs, in parentheses.
 table()
 {
 	local n
