@@ -99,9 +99,9 @@ detach() {
 	esac
 }
 
-# seen CLIENT: prints the number of calls that it has seen since the buffer was cleared. The
-# calling threads are asleep now. The end of a call that moved to another CPU is a line of
-# its own, with the name in a comment.
+# seen CLIENT: prints the number of calls that the client has seen since its buffer was cleared. No
+# thread calls the function now. If a call has moved to another CPU, function_graph prints its end
+# in a line of its own, `} /* kp_cl_inner */`: leave these lines out.
 seen() {
 	case $1 in
 	kretprobe) grep -c -E "kretprobe: .* arg=$TAG\$" "$(instance "$1")/trace" ;;
@@ -150,8 +150,9 @@ round() {
 	seed=$((seed + 1))
 	# shellcheck disable=SC2086 # words
 	for client in $(shuffled $clients $clients); do
-		# Linux 6.12.117 frees the hash of functions that function_graph traces while
-		# others may be reading it, see ftrace_shutdown_subops().
+		# Without load, since Linux 6.12.117 frees the hash of functions that
+		# function_graph traces while other CPUs may be reading it, see
+		# ftrace_shutdown_subops().
 		case "$client $attached " in
 		"function_graph"*" function_graph "*) call load 0 || bad_round=1 ;;
 		*) call load 2 || bad_round=1 ;;
@@ -339,7 +340,8 @@ all_orders() {
 return_orders() {
 	all_orders 2 "$@"
 	if [ "$some_or_all" = all ]; then
-		# Leave out bpf, a kretprobe like the event's, and orders of two, printed above.
+		# Leave out bpf, which attaches through a return probe like the event kretprobe, and
+		# orders of two clients, which are printed already.
 		# shellcheck disable=SC2046 # words
 		all_orders 0 $(printf '%s\n' "$@" | grep -vx bpf) | grep -v '^[a-z_]*,[a-z_]*$'
 	elif [ $# -gt 2 ]; then
@@ -348,7 +350,7 @@ return_orders() {
 	fi
 }
 
-# bpf_has OPTION: can bpf_probe attach to a function of kp_clients so?
+# bpf_has OPTION: can bpf_probe attach to a function of kp_clients with this option?
 bpf_has() {
 	"$BPF_PROBE" -s "$1" kp_cl_inner true >"$TMP/bpf_has" 2>&1 && return
 	status=$?

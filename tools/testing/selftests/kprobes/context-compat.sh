@@ -16,7 +16,8 @@ runs() {
 	said=$("$COMPAT" "$1") || failed "user_compat: $said"
 }
 
-# In the same way as without probes
+# probed MODE: probes the system calls of the process, which must get the same results as without
+# probes
 probed() {
 	set_mode "$1"
 	ctl_add "0 $PRIORITY" "1 $PRIORITY post" "2 $PRIORITY+$BEHIND_FTRACE" \
@@ -24,7 +25,8 @@ probed() {
 	set_mode "$1"
 	runs $CALLS
 	equal "what the process says" "$said" "$bare"
-	# once through int80 and once through the vDSO, and both again while it steps
+	# The process makes each call through int80 and through the vDSO, and makes both again while
+	# it is single-stepped.
 	hits_are 0 $((4 * CALLS)) 1 $((4 * CALLS)) 2 $((4 * CALLS)) 3 $((4 * CALLS)) \
 		4 $((2 * CALLS)) 5 $((2 * CALLS))
 	equal "post_handler calls" "$(ctl_get 1 posts) $(ctl_get 4 posts)" \

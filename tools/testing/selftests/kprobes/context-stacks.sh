@@ -31,8 +31,10 @@ dumps_are_right() {
 		}'
 }
 
-# Interrupts arrive while a copy is executed, but not while one is stepped. Bochs takes none before
-# a string instruction has ended: one arrives in the copy only if the breakpoint has held it up.
+# Interrupts must have arrived while a copy was executed, except for single-stepped copies, which
+# are executed with interrupts off. Bochs takes no interrupt before a string instruction has ended:
+# one arrives in the copy only if it became pending during a breakpoint, which optimised probes
+# lack.
 interrupts_came() {
 	! grep -q 'ok .* kp_stacks_in_interrupt # SKIP' "$TMP/kprobes_stacks.$1.results" ||
 		[ "$1" = stepped ] || { [ "$1" = optimized ] && in_bochs; }

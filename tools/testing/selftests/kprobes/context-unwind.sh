@@ -17,7 +17,7 @@ user_registers() {
 	[ "$calls" -eq 130 ] && [ "$traces" -ge "$calls" ]
 }
 
-# Prints the pages of slots that exist while many probes are registered.
+# slot_pages: prints the addresses of the pages of slots that exist now
 slot_pages() {
 	awk '$3 == "kprobe_insn_page" { printf "%s0x%s", n++ ? "," : "", $1 }' /proc/kallsyms
 }
@@ -32,7 +32,7 @@ note_pages() {
 }
 
 stale_addresses() {
-	# Bochs is slow: there are fewer in a round.
+	# Bochs is slow: the module unwinds fewer stacks in a round, so run more rounds.
 	rounds=10
 	! in_bochs || rounds=20
 	echo "${STALE_ROUNDS:-$rounds}" >$parameters/stale || return 1

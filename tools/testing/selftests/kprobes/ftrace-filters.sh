@@ -14,7 +14,8 @@ AUDIT=$DEBUGFS/kp_filters
 # Functions of the kernel; the guest calls vfs_read() all the time
 SOME="vfs_rmdir device_move vfs_read"
 
-# narrow NAMES: sets the filter to these; widen NAMES, without NAME: adds, removes
+# narrow NAMES: sets the filter to these functions; widen NAMES: adds them to it; without NAME:
+# removes one
 narrow() {
 	put $FILTER "$1"
 }
@@ -27,13 +28,13 @@ without() {
 	widen "!$1"
 }
 
-# consistent: the records are what the users ask for
+# consistent: checks that ftrace's records are what its users ask for
 consistent() {
 	cat $AUDIT >"$TMP/audit"
 	grep -q ' wrong 0$' "$TMP/audit" || failed "$(cat "$TMP/audit")"
 }
 
-# used N: this many records have a user
+# used N: checks that N records have a user
 used() {
 	equal "used" "$(sed 's/.* used \([0-9]*\) .*/\1/' $AUDIT)" "$1"
 }
@@ -66,7 +67,8 @@ filter_changes() {
 	leads_to 2 without vfs_read
 	put $NOTRACE vfs_rmdir
 	consistent
-	# function_graph itself checks, when it is called, for functions that are not to be traced.
+	# function_graph may still be called in functions that are not to be traced: it checks for
+	# them itself.
 	[ "$1" = function_graph ] || used 1
 	leads_to 1 narrow vfs_read
 	put $NOTRACE ''
@@ -213,8 +215,8 @@ lookups_find() {
 	done
 }
 
-# Each registered fgraph_ops gets an index, and these are reused in turn. If that of fprobe was 0,
-# fprobe used to warn when a function returned that only the graph tracer tracked.
+# Each registered fgraph_ops gets an index, and indices are reused in turn. When fprobe's index was
+# 0, fprobe used to warn if a function returned that only the graph tracer tracked.
 graph_indices() {
 	has_tracer function_graph || skip_case "no function graph tracer" || return 0
 	echo 'f:kp_index vfs_open%return' 2>/dev/null >>$TRACEFS/dynamic_events ||

@@ -38,7 +38,7 @@ refused_when_off() {
 	put $FTRACE_ENABLED 0
 	ctl_refused add 2 kp_tgt_function
 	equal "error" "$(ctl_get 2 error)" -16
-	# A location without ftrace's call does not depend on it.
+	# A probe that is not at ftrace's call does not depend on ftrace.
 	ctl add 3 kp_tgt_function+$BEHIND_FTRACE && ctl del 3
 	put $FTRACE_ENABLED 1
 	ctl add 2 kp_tgt_function
@@ -105,7 +105,8 @@ too_early() {
 	ctl add 33 kp_tgt_function && after_calls 2 hits_are 33 2 && ctl del 33
 }
 
-# A filter that was empty has the addresses of its next probes only.
+# When the last probe of a filter is removed, the filter must become empty: then the next probe must
+# not attach ftrace to the old address again.
 emptied_filter_is_empty() {
 	for kind in '' post; do
 		# shellcheck disable=SC2086 # a word or none

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# For the clients-*.sh: programs that use kprobes through tracefs, perf or BPF, and the kernel's
-# own tests of these.
+# Shared by clients-*.sh, which test programs that use kprobes through tracefs, perf or BPF, and run
+# the kernel's own tests of these.
 #
 # `vmtest.sh -R` gives the host's programs to the guest. The tests also run on the base kernel.
 
@@ -11,7 +11,7 @@
 CLIENTS=/sys/module/kp_clients/parameters
 SELFTESTS_DIR=$(dirname "$TOPIC_DIR")
 
-# Symbols of user programs take long to read.
+# Do not let bpftrace read the symbols of user programs, which takes long.
 export BPFTRACE_NO_USER_SYMBOLS=1
 export PERF_BUILDID_DIR=/tmp/buildid
 export LC_ALL=C
@@ -25,7 +25,7 @@ setup_clients() {
 	has_events || skip_topic "CONFIG_KPROBE_EVENTS is needed"
 }
 
-# on_base_kernel: has the guest the base kernel's kprobes? Tests leave out what crashes these.
+# on_base_kernel: does the guest run the base kernel's kprobes? Tests leave out what crashes these.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }
@@ -47,7 +47,7 @@ if is_x86_32; then
 	FIRST_ARG=%ax
 	SECOND_INSN=+5
 	FRAMED=
-	# The base kernel unwinds with frame pointers, and misses the caller at entries.
+	# The 32-bit base kernel unwinds with frame pointers, and misses the caller at entries.
 	! on_base_kernel || FRAMED=+8
 	SYSCALL_ABI=ia32
 	SYSCALL_ENTRY='__do_fast_syscall_32|do_int80_syscall_32'
@@ -80,7 +80,7 @@ lines_are() {
 		failed "$(head -n 20 "$2" | sed 's/^/| /')"
 }
 
-# in_order FILE REGEX...: adjacent lines of the file match, one each
+# in_order FILE REGEX...: checks that adjacent lines of the file match the REGEXes, in this order
 in_order() {
 	in_order_file=$1
 	shift
@@ -97,7 +97,8 @@ in_order() {
 $(head -n 20 "$in_order_file" | sed 's/^/| /')"
 }
 
-# run WHAT COMMAND...: it succeeds, or its output, $TMP/WHAT, is shown
+# run WHAT COMMAND...: runs the command, with its output in $TMP/WHAT. If the command fails, the
+# case fails and shows the output.
 run() {
 	run_what=$1
 	shift
@@ -156,7 +157,7 @@ ftracetest_is_left_out() {
 		ktap_print_msg "$1 needs CONFIG_SAMPLE_TRACE_PRINTK=m"
 		;;
 	*/kprobe_insn_boundary.tc)
-		# It probes vfs_read() at every instruction.
+		# This test probes vfs_read() at every instruction, so also at branches.
 		! steps_branches || return 1
 		ktap_print_msg "$1 needs a CPU that takes branches that are single-stepped"
 		;;
@@ -203,11 +204,11 @@ run_ftracetest() {
 			continue
 		fi
 		begun=$(date +%s)
-		# Outside of a subshell, since results arrive by signals.
+		# Do not run ftracetest in a subshell: it gets the results of its tests by signals.
 		timeout 300 sh "$ftracetest" -K -vv -l "$TMP/logs" "$file" </dev/null \
 			>"$TMP/log" 2>&1 || :
 		took=$(($(date +%s) - begun))
-		# One of them leaves the profiler on, which makes the others slow.
+		# One of the tests leaves the profiler on, which makes later tests slow.
 		[ ! -e $TRACEFS/function_profile_enabled ] ||
 			echo 0 >$TRACEFS/function_profile_enabled
 		# Let the console show which tasks wait, and for what.

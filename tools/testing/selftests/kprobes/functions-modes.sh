@@ -63,7 +63,8 @@ suites_of() {
 }
 
 # suites_in_mode MODE MODULE [PARAM=VALUE...] -- SUITE...: loads the module, which runs the suites,
-# and unloads it. Adds SUITE.MODE to $suites, for report_suites. $jumped is how many jumps it saw.
+# and unloads it. Adds SUITE.MODE to $suites, for report_suites. Sets $jumped to the number of jumps
+# that the module has seen.
 suites_in_mode() {
 	mode=$1
 	shift
@@ -96,7 +97,7 @@ run_all_modes() {
 	planned=
 	for mode in $all_modes; do
 		suites=
-		# Modules with one of these parameters wait for jumps.
+		# With these parameters, modules wait until their probes are optimised.
 		case $mode in
 		optimized) suites_in_mode "$mode" "$topic_module" opt=1 "$@" ;;
 		jumps) suites_in_mode "$mode" "$topic_module" jumps=1 "$@" ;;
@@ -120,7 +121,8 @@ run_all_modes() {
 	done
 }
 
-# run_in_modes, run_with_jumps EXTRA MODULE [PARAM=VALUE...] -- SUITE...
+# run_in_modes, run_with_jumps EXTRA MODULE [PARAM=VALUE...] -- SUITE...: run_all_modes with the
+# modes that `modes` or `jump_modes` prints
 run_in_modes() {
 	run_all_modes "$(modes)" "$@"
 }

@@ -79,7 +79,8 @@ keep() {
 	echo "$1 ${2:-$(cat "$1")}" >>"$TMP/kept"
 }
 
-# change FILE VALUE: sets a file that is kept; put_back FILE: undoes it before the exit
+# change FILE VALUE: writes VALUE to the file, and lets the exit handler restore what the file had;
+# put_back FILE: restores it at once
 change() {
 	keep "$1"
 	put "$1" "$2"
@@ -128,7 +129,7 @@ setup() {
 	trap 'exit 1' INT TERM HUP
 }
 
-# setup_optimized: for topics about x86 with jump optimisation
+# setup_optimized: like setup, for topics about jump optimisation on x86
 setup_optimized() {
 	setup
 	{ is_x86 && has_jumps; } || skip_topic "no jump optimisation in this kernel"
@@ -217,7 +218,8 @@ report_suites() {
 				;;
 			"    ok "*) ktap_test_pass "$name" ;;
 			"    not ok "*) ktap_test_fail "$name" ;;
-			# The message of a failed expectation is not indented.
+			# Leave out lines of the suite that are no results. The last pattern takes
+			# the message of a failed expectation, which is not indented.
 			"    # "*": pass:"* | *.speed:* | "    # Subtest:"* | "    # module:"*) ;;
 			"    1.."* | "    KTAP"* | KTAP* | 1..* | "# "* | "ok "* | "not ok "*) ;;
 			"    # "*) printf '# %s\n' "${line#    # }" ;;
@@ -438,7 +440,7 @@ comes_true() {
 	done
 }
 
-# Seconds after which wait_until fails; no test depends on the speed of the machine.
+# Seconds after which wait_until fails: so many that a slow machine makes no test fail
 PATIENCE=${PATIENCE:-300}
 
 wait_until() {
@@ -495,7 +497,7 @@ log_lines() {
 	log_since | grep -c -E "$1" || :
 }
 
-# has_symbol NAME: has the kernel, or a module, this symbol?
+# has_symbol NAME: does the kernel, or a module, have this symbol?
 has_symbol() {
 	grep -q " $1\$" /proc/kallsyms
 }
@@ -554,7 +556,8 @@ event_hits() {
 	event_profile "$1" | cut -d' ' -f1
 }
 
-# For code with arbitrary values in the frame pointer: an unwinder that KASAN calls may warn.
+# bad_frame_pointers: announces warnings of unwinders. The tested code has arbitrary values in the
+# frame pointer, and KASAN may take a stack trace there.
 bad_frame_pointers() {
 	echo "kprobes-selftest: expect WARNING: kernel stack .* has bad" >/dev/kmsg
 }
@@ -579,7 +582,8 @@ run_suites() {
 
 # The following functions control the module kp_ctl.
 
-# ctl COMMAND...: it succeeds; ctl_refused COMMAND...: it fails; ctl_try COMMAND...: its status
+# ctl COMMAND...: checks that kp_ctl executes the command; ctl_refused COMMAND...: checks that the
+# command fails; ctl_try COMMAND...: returns its status, and checks nothing
 ctl_try() {
 	write_to $DEBUGFS/kp_ctl/cmd "$*"
 }
@@ -592,8 +596,8 @@ ctl_refused() {
 	! ctl_try "$@" || failed "kp_ctl: $* does not fail"
 }
 
-# ctl_get ID FIELD: prints address, hits, posts, nmissed, error, text, the probe's first bytes, or
-# reason, why it was refused
+# ctl_get ID FIELD: prints a field of this probe: address, hits, posts (calls of the post_handler,
+# or returns), nmissed, error, text (the first bytes at the address), or reason (why it was refused)
 ctl_get() {
 	# shellcheck disable=SC2034 # one of them is printed
 	while read -r id address hits posts nmissed error text reason; do
@@ -614,7 +618,7 @@ ctl_del() {
 	done
 }
 
-# hits_are [ID WANTED]...
+# hits_are [ID WANTED]...: checks that each probe ID has been hit WANTED times
 hits_are() {
 	while [ $# -gt 0 ]; do
 		equal "hits of probe $1" "$(ctl_get "$1" hits)" "$2"
@@ -653,7 +657,7 @@ call_target() {
 	failed "no module to be called"
 }
 
-# after_calls N ASSERTION...: asserts after N calls of these functions
+# after_calls N ASSERTION...: lets the module call its functions N times, then asserts
 after_calls() {
 	call_target "$1"
 	shift

@@ -69,7 +69,8 @@ settings() {
 	at_least "refused values" $refused 1
 }
 
-# explained TEXT: the kernel takes the question; what explain has then is in $TMP/answer
+# explained TEXT: writes TEXT to explain, and saves in $TMP/answer what the file has then. Fails if
+# the kernel refuses the text.
 explained() {
 	exec 3<>$KPROBES/explain
 	status=0
@@ -81,7 +82,7 @@ explained() {
 	return $status
 }
 
-# Any text is a question to explain, or is refused.
+# Writes random text to explain. The kernel must answer it, or refuse it.
 questions() {
 	taken=0
 	random_lines "$COUNT" '
@@ -113,7 +114,7 @@ questions() {
 	at_least "accepted questions" $taken 1
 }
 
-# For any address, explain and a registration give the same result.
+# For any address, explain must answer what a registration there returns.
 explain_is_right() {
 	yes=0
 	no=0
@@ -134,7 +135,7 @@ explain_is_right() {
 			yes=$((yes + 1))
 			ctl add 0 "$where" || failed "$(cat "$TMP/answer")"
 		elif ctl_try add 0 "$where"; then
-			# On some architectures only a registration can tell.
+			# On some architectures, only a registration checks the instruction.
 			[ "$said" = unknown ] || failed "registered: $(cat "$TMP/answer")"
 			yes=$((yes + 1))
 		else

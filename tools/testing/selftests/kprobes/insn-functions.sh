@@ -11,7 +11,8 @@ wanted=${SWEEP_FUNCTIONS:-200}
 own_calls=1000
 sweep=/sys/module/kp_functions/parameters
 
-# add ADDRESS: its status tells if the function can be probed in its first 48 bytes
+# add ADDRESS: adds the function to those that the module will probe; fails if it cannot be probed
+# in its first 48 bytes
 add() {
 	write_to $sweep/add "0x$1 48"
 }
@@ -109,7 +110,7 @@ counts_are_right() {
 	fi
 }
 
-# Most of them have a jump, if there are jumps.
+# With jump optimisation, most functions must have a jump, or an ftrace-based probe.
 have_jumps() {
 	has_jumps || skip_case "no jump optimisation in this kernel" || return 0
 	optimization 1

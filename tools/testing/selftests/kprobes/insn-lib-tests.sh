@@ -12,8 +12,8 @@
 params=/sys/module/kp_functions/parameters
 soft_watchdog=/proc/sys/kernel/soft_watchdog
 
-# With lockdep, or on other architectures, where a hit is two exceptions, probe only every sixth
-# function.
+# Probe only every sixth function where the tests would take too long: with lockdep, and on other
+# architectures, where a hit raises two exceptions.
 step=1
 if [ -e /proc/lockdep ] || ! is_x86; then
 	step=6
@@ -129,7 +129,7 @@ says_the_same() {
 	return 1
 }
 
-# Library functions of which the results are known
+# kp_functions calls some library functions itself, and must get the known results.
 own_is_right() {
 	equal "what the module computes" "$(cat $params/own)" "$(cat <<-EOF
 		sha256 $sha256
@@ -201,7 +201,8 @@ if ! has_symbol sha256_final; then
 	ktap_print_msg "the kernel has no sha256_final()"
 	sha256=$(printf '%064d' 0)
 fi
-# Some of these tests do not reschedule: with probes, in a guest of a busy machine, one took 78 s.
+# Switch the soft-lockup detector off: some of the tests do not reschedule, and one with probes took
+# 78 s in a guest of a busy machine.
 [ ! -w $soft_watchdog ] || change $soft_watchdog 0
 load kp_functions
 check "tests without probes" run_tests bare

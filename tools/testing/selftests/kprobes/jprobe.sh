@@ -6,7 +6,8 @@
 
 . "$(dirname "$0")/functions-modes.sh"
 
-# Each of three jprobes logs this once, however often its handler does it.
+# Three jprobes have handlers that make one of these mistakes at every hit. The kernel must log it
+# only once for each.
 messages() {
 	equal "handlers that return" \
 		"$(log_lines 'handler kp_jp_handler.* has returned without jprobe_return\(\)')" 3
@@ -14,7 +15,7 @@ messages() {
 		"$(log_lines 'handler kp_jp_handler.* has left preempt_count 0x')" 3
 	at_most "handlers that leave interrupts disabled" \
 		"$(log_lines 'handler kp_jp_handler.* has left interrupts disabled')" 3
-	# The kernel limits the rate of this message. It was not logged in the first mode.
+	# The kernel limits the rate of this message, so look for it only in the first mode.
 	[ "$1" != boosted ] || at_least "calls outside of a handler" \
 		"$(log_lines 'kp_jp_errno_return_outside.* has called jprobe_return\(\) outside')" 1
 }
@@ -29,7 +30,7 @@ graph() {
 	put_in $TRACEFS tracing_on=1 set_ftrace_filter='*:mod:jprobes_kunit' \
 		current_tracer=function_graph
 	load_suites jprobes_kunit -- jprobes_calls jprobes_drops
-	# The buffer has only the last calls.
+	# The buffer may have only the last of many calls.
 	at_least "calls in the trace" "$(grep -c 'kp_jp_' $TRACEFS/trace || :)" 100
 	unload jprobes_kunit
 	put_in $TRACEFS current_tracer=nop set_ftrace_filter=

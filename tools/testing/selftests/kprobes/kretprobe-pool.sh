@@ -9,7 +9,7 @@
 PARAMETERS=/sys/module/kp_ret_pool/parameters
 BOUND=/sys/module/kprobes/parameters/return_pool_kib
 crowd=600
-# The size class that no other test uses
+# This size selects a pool that no other test uses.
 data_size=1500
 
 set_to() {
@@ -76,14 +76,15 @@ no_call_lost() {
 	equal "missed: $cause" "$(missed_for $cause)" $((crowd - $1))
 }
 
-# missed_for CAUSE: prints how many calls of the return probe kprobes/missed counts for it
+# missed_for CAUSE: prints how many calls kprobes/missed counts as missed by the return probe for
+# this cause
 missed_for() {
 	awk -v cause="$1" '
 		/  r  kp_pool_sleep\+/ { for (i = 3; i < NF; i++) if ($i == cause) n += $(i + 1) }
 		END { print n + 0 }' $KPROBES/missed
 }
 
-# Wakes all sleeping tasks, which leave the function.
+# all_return: wakes all sleeping tasks, and checks that the probe sees each tracked call return
 all_return() {
 	tracked=$(cat $PARAMETERS/entries)
 	set_to sleepers 0 && is entries "$tracked" && is returns "$tracked" && is wrong 0
@@ -387,10 +388,10 @@ isolated_is_left_alone() {
 	done
 	set_to depth $((base * 3 / 4)) && on_isolated sh -c "echo 1 >$PARAMETERS/calls" || return 1
 	set_to calls 10 && set_to depth 0 && is wrong 0 && put $BOUND 0 || return 1
-	# It keeps a chunk of 32 KiB.
+	# The isolated CPU keeps an instance, and so a chunk of 32 KiB.
 	wait_until prints 32 all_kib
 	set_to registered 0 && set_to data_size $data_size && becomes 0 all_kib && put_back $BOUND
-	# Removing an event clears the trace.
+	# Read the trace before the events are removed, since that clears it.
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		traced $name >"$TMP/cpus"
 		ktap_print_msg "$name on CPUs:" \
@@ -423,7 +424,7 @@ has_run() {
 	[ "$(ctl_get "$1" hits)" -gt 0 ]
 }
 
-# More than 64 x 64 chunks, of 7 instances each
+# Let a pool grow beyond 64 groups of 64 chunks each. A chunk has 7 instances.
 huge() {
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
 	echo 150000 >$BOUND && set_to registered 1 && set_to depth 99 && grown_to 300 || return 1

@@ -38,7 +38,8 @@ has_orders() {
 	has_symbol register_fprobe_ips && has_tracer function_graph
 }
 
-# The function calls dump_stack() while several tracers follow it.
+# The function calls dump_stack() while several tracers replace its return address. Each trace must
+# show the function and its callers.
 together_is_right() {
 	least=0
 	! has_orders || least=27

@@ -10,7 +10,7 @@ home=$DEBUGFS/kp_ret_sleepers
 guest=/sys/module/kp_ret_guest/parameters
 pids=
 
-# guest_is FIELD WANTED
+# guest_is FIELD WANTED: checks a count of kp_ret_guest, which has the return probe
 guest_is() {
 	equal "$1 of the return probe" "$(cat $guest/"$1")" "$2"
 }
@@ -34,7 +34,7 @@ put_to_sleep() {
 	wait_until asleep_are "$1"
 }
 
-# wake: wakes all of them; each ends without an error
+# wake: wakes all processes that sleep in the function; each must end without an error
 wake() {
 	put $home/wake x
 	for pid in $pids; do
@@ -139,9 +139,10 @@ executed() {
 		entries=$(cat $guest/entries)
 		ktap_print_msg "$function: $entries entries"
 		at_least "entries" "$entries" 50
-		# The processes that read the counts also enter the functions.
+		# There may be more returns than entries were read before: the processes that read
+		# the counts also enter the functions, and return from them.
 		at_least "returns" "$(cat $guest/returns)" "$entries"
-		# A failing exec returns as well.
+		# An exec that fails returns as well, and must not count as missed.
 		must_fail sh -c 'exec /nowhere' 2>/dev/null
 		guest_is nmissed 0
 		unload kp_ret_guest
@@ -316,8 +317,8 @@ callers_in() {
 	equal "$1" "$(echo "$names" | paste -sd' ')" "sleep inner outer"
 }
 
-# The stack of a task that is preempted in the function: it waits for the CPU on which the reader of
-# its stack runs
+# The stack of a task that is preempted in the function must have the function and its callers. The
+# reader of the stack runs on the only CPU that the task may use, so the task cannot go on.
 preempted_stack() {
 	probe_callers || return 1
 	taskset 1 sh -c "echo x >$home/spin" 2>/dev/null &

@@ -163,7 +163,7 @@ being_written() {
 	grep -q optimizer_sysctl_handler "/proc/$1/stack" 2>/dev/null
 }
 
-# written_or_ended PID
+# written_or_ended PID: the task waits in its write to the sysctl, or has ended
 written_or_ended() {
 	being_written "$1" || [ ! -e "/proc/$1" ] || has_state "$1" Z
 }
@@ -345,7 +345,8 @@ syncs_of() {
 	equal "synchronisations that $what" $(($(ctl_get 60 hits) - before)) "$wanted"
 }
 
-# A missing synchronisation between the steps of patching has no effect in an emulator, so count.
+# In an emulator, a missing synchronisation between the steps of patching has no effect. So count
+# the synchronisations.
 cpus_are_synchronised() {
 	optimization 0
 	ctl_add "60 text_poke_sync" "61 kp_tgt_plain"

@@ -14,7 +14,7 @@ number() {
 	sed -n "s/^$1 //p" "$TMP/numbers"
 }
 
-# in_and_out NAME WANTED: WANTED of them were written, and as many removed
+# in_and_out NAME WANTED: checks that WANTED breakpoints or jumps were written, and as many removed
 in_and_out() {
 	equal "$1" "$(number "$1")" "$2" && equal "$1 taken out" "$(number "$1_out")" "$2"
 }
@@ -33,7 +33,8 @@ jumps_are_right() {
 	in_and_out jumps $((2 * optimized))
 }
 
-# Each time, a probe has one slot, unless its instruction needs none, and a jump has one.
+# Each time, an armed probe gets a slot, unless its instruction needs none. An optimised probe gets
+# a detour buffer, which is a slot as well.
 slots_are_right() {
 	[ "$(number filled)" -gt $((2 * optimized)) ] &&
 		[ "$(number filled)" -le $((2 * armed + 2 * optimized)) ] &&

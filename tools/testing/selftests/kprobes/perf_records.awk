@@ -23,8 +23,8 @@ function int32(bytes,    i, n)
 	return n < 2147483648 ? n : n - 4294967296
 }
 
-# The index of the first of n bytes from addr that is known, or if is_known is 0 not known; n if
-# there is none
+# Returns the index of the first of n bytes from addr that is in known[] (is_known is 1) or is not
+# (is_known is 0), or n if there is none.
 function first(addr, n, is_known,    i)
 {
 	for (i = 0; i < n; i++)
@@ -85,7 +85,7 @@ BEGIN {
 	names = names " others lost wrong"
 }
 
-# The first reading of the file: all addresses that are ever probed
+# In the first pass over the file, collect all addresses that are ever probed.
 FNR == NR {
 	if ($3 == "seen")
 		probed[$4] = 1
@@ -116,7 +116,7 @@ $3 == "unpage" {
 		wrong("there are slots in it, at " first($4, 4096, 1))
 }
 
-# Text that is in no slot and not probed was patched by another user of text_poke().
+# Ignore text that is neither in a slot nor probed: another user of text_poke() has patched it.
 $3 == "text" && (page_of($4) in page || $4 in probed) {
 	if (page_of($4) in page) {
 		number["filled"] += old == ""

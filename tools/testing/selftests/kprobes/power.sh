@@ -83,7 +83,8 @@ reached() {
 	[ "$1" = "$2" ]
 }
 
-# The expected lines of hits, after those before
+# expected LEVEL FUNCTIONS: prints how many hits, and post_handler calls or returns, each probe must
+# have gained after a test at this level
 expected() {
 	id=0
 	for function in $2; do
@@ -106,7 +107,7 @@ sleepers() {
 		sleep 100000 &
 		sleeping="$sleeping $!"
 	done
-	# Sleeping here would be a hit.
+	# Poll without `sleep`, which would hit the probe on do_nanosleep(), too.
 	until [ $(($(ctl_get 124 hits) - before_sleep)) -ge 3 ]; do
 		:
 	done
@@ -134,7 +135,8 @@ calls_on_all_cpus() {
 	done
 }
 
-# sleeps STATE LEVEL FUNCTIONS: the machine does, and each probe has the right numbers
+# sleeps STATE LEVEL FUNCTIONS: suspends or hibernates the machine, then checks the numbers of each
+# probe
 sleeps() {
 	before_target=$(ctl_get 120 hits)
 	before_sleep=$(ctl_get 124 hits)
@@ -171,7 +173,8 @@ hibernates() {
 	sleeps disk none "$HIBERNATE"
 }
 
-# The events on the command line are in the kernel that loads the image, too.
+# The events on the command line must be there. Their probes are also in the kernel that loads the
+# image, and are hit there.
 boot_events_are_there() {
 	equal "events" "$(grep -c kpboot/ $TRACEFS/kprobe_events)" 4
 	put $TRACEFS/events/kpboot/enable 0
@@ -185,7 +188,7 @@ grep -q -w kp_power /proc/cmdline || skip_topic "kp_power is not on the kernel's
 ktap_set_plan 38
 mkswap "$DISK" >/dev/null
 swapon "$DISK"
-# Do not wait at each level.
+# By default, the kernel waits some seconds at each level of pm_test.
 change /sys/module/suspend/parameters/pm_test_delay 0
 load kp_target
 load kp_ctl

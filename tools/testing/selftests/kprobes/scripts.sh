@@ -14,8 +14,8 @@ run_script() {
 	sh -eu -c '. "$SCRIPT"' "$TOPIC_DIR/scripts.sh" "$@"
 }
 
-# case_says RESULT FUNCTION [DIRECTIVE]: writes a script in which check calls FUNCTION of
-# $TMP/cases, runs it, and checks that its result line has RESULT and DIRECTIVE
+# case_says RESULT FUNCTION [DIRECTIVE]: runs $TMP/cases, in which check calls FUNCTION, and checks
+# that the result line has RESULT and DIRECTIVE
 case_says() {
 	wanted=$1
 	inner=$(run_script cases "$2") || :

@@ -18,7 +18,8 @@ x86_only() {
 
 case $(basename "$0" .sh) in
 
-# The documented calls. Locations that SMP alternatives reserve exist only with maxcpus=1.
+# The documented calls. One case needs maxcpus=1 on the command line: it probes lock prefixes that
+# SMP alternatives may still patch.
 api)
 	setup
 	run_suites 0 kprobes_kunit -- kprobes_errno kprobes_batch kprobes_api kprobes_handlers
@@ -31,7 +32,7 @@ api-internal)
 	run_in_modes 0 kp_internal -- kprobes_internal
 	;;
 
-# The start of the function that a probe is at the entry of
+# kprobe_function_entry(), which returns the start of the function if a probe is at its entry
 api-entry)
 	setup
 	module_file kp_entry >/dev/null || skip_topic "the kernel has no kprobe_function_entry()"
@@ -45,7 +46,8 @@ api-once)
 	run_with_jumps 0 kp_once -- kprobes_once
 	;;
 
-# Slots, deferred frees, shared pools and filters of ftrace, of which the module has a copy
+# The module has copies of the code for slots, deferred frees, shared pools and filters of ftrace,
+# and tests each part alone.
 api-parts)
 	setup
 	module_file kp_parts >/dev/null || skip_topic "the kernel has other code"
@@ -62,12 +64,12 @@ clients-dynevents)
 	run_ftracetest dynevent
 	;;
 
-# The same of kprobe events
+# The kernel's own tests of kprobe events
 clients-events)
 	run_ftracetest kprobe
 	;;
 
-# The same of the function tracers
+# The kernel's own tests of the function tracers
 clients-ftrace)
 	run_ftracetest ftrace
 	;;
@@ -78,8 +80,8 @@ context-faults)
 	run_suites 0 kp_page_faults -- kprobes_page_faults
 	;;
 
-# A task is ended since a handler oopses. After that, its CPU must still call handlers. The oops
-# disables lockdep and other checks until the next boot.
+# A handler oopses, which ends the current task. After that, the CPU must still call handlers. The
+# oops disables lockdep and other checks until the next boot.
 context-oops)
 	setup_modes
 	grep -q -w kp_oops /proc/cmdline || skip_topic "kp_oops is not on the kernel's command line"
@@ -89,7 +91,8 @@ context-oops)
 	run_in_modes 0 kp_oops -- kprobes_oops
 	;;
 
-# Handlers find the context of the probed code, however a hit reaches them.
+# In handlers, in_nmi() and the like must return the same as in the probed code, however a hit
+# reaches the handlers.
 context-same)
 	setup_modes
 	x86_only "elsewhere a breakpoint changes what handlers see"

@@ -39,7 +39,7 @@ last() {
 
 # verdict: unloads the module, and checks its report
 verdict() {
-	# The writers pin the module, whose functions they probe, for short times.
+	# Repeat rmmod: the writers pin the module for short times, since they probe its functions.
 	wait_until rmmod kprobe_torture 2>/dev/null
 	LOADED=${LOADED#kprobe_torture }
 	log_since | grep 'kprobe-torture:' >"$TMP/said" || :
@@ -110,7 +110,7 @@ with_enabled() {
 	verdict
 }
 
-# Now and then, no grace period is expedited.
+# CPUs go offline and come back. Every other second, no grace period is expedited.
 with_hotplug() {
 	[ -e /sys/devices/system/cpu/cpu1/online ] || skip_case "no CPU can go offline" || return 0
 	begin onoff_holdoff=1 onoff_interval=50
@@ -151,7 +151,7 @@ with_modules() {
 		load kp_target
 		put /sys/module/kp_target/parameters/calls 50
 		loaded=$((loaded + 1))
-		# A registration pins the module while it resolves the name.
+		# Repeat rmmod: a registration pins the module while it resolves the name.
 		wait_until rmmod kp_target 2>/dev/null
 		LOADED=${LOADED#kp_target }
 	done
@@ -222,7 +222,7 @@ hostile_watch() {
 	put $TRACEFS/events/kp_hostile/enable 1
 }
 
-# The hits of all rounds, and of the one that has begun
+# hostile_hits: prints the number of hits in all rounds, including the current one
 hostile_hits() {
 	{ cat "$TMP/hostile_hits"; awk '{ print $2 }' $TRACEFS/kprobe_profile; } |
 		awk '{ hits += $1 } END { print hits + 0 }'
@@ -239,7 +239,7 @@ hostile_remove() {
 	put $TRACEFS/kprobe_events ''
 }
 
-# An unprivileged user raises exceptions; each act ends as it does without probes.
+# An unprivileged user raises exceptions. Each act must have the same result as without probes.
 with_hostile_user() {
 	{ is_x86 && has_events; } ||
 		skip_case "no kprobe events, or the acts are not for this processor" || return 0

@@ -83,7 +83,8 @@ echo 8 >/proc/sys/kernel/printk
 echo 0 >/proc/sys/kernel/printk_ratelimit 2>/dev/null
 echo on >/proc/sys/kernel/printk_devkmsg 2>/dev/null
 
-# insmod waits for the suites of its module, which may take as long as a test may.
+# insmod waits until the suites of its module have ended. That may take as long as a test may, and
+# the hung-task detector must not report it.
 echo "$timeout" >/proc/sys/kernel/hung_task_timeout_secs 2>/dev/null
 
 stty -F "$results" -opost 2>/dev/null

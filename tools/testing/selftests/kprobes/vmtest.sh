@@ -227,7 +227,7 @@ fi
 	emulator_version=$("${emulator[@]}" --version | sed -n 's/.* version \([0-9.]*\).*/\1/p')
 if [ -n "${INTERLEAVE:-}" ]; then
 	[[ $ACCEL == tcg,thread=single* ]] || die "INTERLEAVE= needs ACCEL=tcg,thread=single"
-	# A block of translated code has one instruction, so a turn may end after any.
+	# Let each block of translated code have one instruction: a turn may end after any block.
 	if emulator_is 8.1; then
 		ACCEL+=,one-insn-per-tb=on
 	else
@@ -239,7 +239,8 @@ MEM=${MEM:-$([ -n "$rootfs" ] && echo 2G || echo 1G)}
 TIMEOUT=${TIMEOUT:-$(sed -n 's/^timeout=//p' "$here/settings")}
 QUIET=${QUIET:-$((TIMEOUT + 60))}
 
-# Under another root, the modules' links to the build directory lead nowhere: share it as well.
+# Under another root, the link to the build directory in /lib/modules leads nowhere: share that
+# directory as well.
 shared_build=
 [ -z "$rootfs" ] || [ "$guest_root" = / ] || shared_build=$build
 
@@ -370,10 +371,10 @@ in_bochs()
 
 # start_bochs APPEND: boots from a CD, as Bochs itself does not load kernels. The processor
 # enforces IBT; of Bochs 3.1, wildcat_lake has FRED. MWAIT and the deadline timer of Bochs lose
-# interrupts, so the kernel uses neither.
-# Linux 6.12 warns of its own thunks for ITS, which that processor is said to need, as they are
-# writable while a module is loaded. Time in the guest is the number of instructions.
-# The tests' in_bochs() looks for the last word.
+# interrupts, so the kernel uses neither. The kernel takes this processor for one with ITS, and
+# Linux 6.12 warns of its own thunks for ITS, which are writable while a module is loaded: the
+# mitigation is off. Time in the guest is the number of executed instructions. The tests' in_bochs()
+# looks for kprobes_bochs.
 start_bochs()
 {
 	local options="nokaslr idle=halt lapic=notscdeadline indirect_target_selection=off"
@@ -410,12 +411,13 @@ start_bochs()
 		error: action=ignore
 		info: action=ignore
 	EOF
-	# Bochs reports the triple fault by which the kernel restarts the machine.
+	# Keep the messages in a file: Bochs reports as an error that the kernel restarts the
+	# machine, which it does by a triple fault.
 	in_bochs bochs-bin -q -f "$work/bochsrc" >"$work/bochs.out" 2>&1
 }
 
-# end_if_not_started: ends if QEMU has refused its arguments. It names the one, such as a device
-# that it was built without.
+# end_if_not_started: ends if QEMU has refused its arguments, for example a device that it was built
+# without. QEMU's message names the argument.
 end_if_not_started()
 {
 	[ ! -s "$console" ] && [ -z "$hang" ] || return 0
@@ -445,8 +447,8 @@ start_guest()
 	[ "${arch[package]}" != x86 ] || append+=" no_timer_check"
 	append+=" ${APPEND:-}"
 	[ -z "${BOOTCONFIG:-}" ] || append+=" bootconfig"
-	# A KASAN kernel ignores the fifth level of page tables for a moment, while it detects the
-	# features of its first processor, and then reports accesses of an interrupt as wild.
+	# While a kernel detects the features of its first processor, it ignores the fifth level of
+	# page tables for a moment. KASAN reports accesses of an interrupt in that moment as wild.
 	! grep -qsx CONFIG_KASAN=y "$build/.config" || append+=" no5lvl"
 	[ -z "${BOCHS:-}" ] || start_bochs "$append"
 	args=(
@@ -582,7 +584,7 @@ result_line()
 	fi
 }
 
-# Prints what the test printed before each result that is not ok, and at its end.
+# what_failed: prints what the test printed before each result that is not ok, and at its end
 what_failed()
 {
 	tr -d '\r' <"$ktap" | awk -v start="#@ start $test" '
@@ -644,7 +646,8 @@ show_console()
 	tail -n 60 "$console" | tr -d '\r' | sed 's/^/      | /'
 }
 
-# Follows the guest until it ends, or shows no activity any more.
+# follow FUNCTION: calls FUNCTION with each line of results, until the guest ends. Kills a guest
+# that has written nothing for $QUIET seconds.
 follow()
 {
 	local line part='' size last=0 since=$SECONDS
@@ -695,8 +698,8 @@ console=$logs/console-$name.log
 ktap=$logs/ktap-$name.log
 : >"$console"
 : >"$ktap"
-# A guest that resumes continues its logs.
-# A comma in a value is written twice.
+# A guest that resumes appends to its logs. In QEMU's arguments, a comma in a value is written
+# twice.
 port=(-chardev "file,id=console,path=${console//,/,,},append=on" -serial chardev:console
 	-chardev "file,id=ktap,path=${ktap//,/,,},append=on")
 if [ "${arch[device]}" = - ]; then

@@ -58,7 +58,8 @@ guest_script()
 {
 	cat <<EOT
 set -eu
-# If the kernel has jump optimisation, it is switched off by this file to measure breakpoints.
+# A kernel with jump optimisation has this file. Switch it off and on, to measure breakpoints and
+# jumps.
 optimization=/proc/sys/debug/kprobes-optimization
 insmod test_modules/kp_bench_entries.ko
 insmod test_modules/kp_bench.ko
