@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Turns a line of source, or what else perf probe takes, into the addresses of all its copies, also
-# inlined ones, that can be probed: for the addresses of a kprobe.multi link. What cannot be probed
-# goes to stderr, with the reason.
+# Prints the addresses at which a line of source can be probed, for a kprobe.multi link: there is
+# one for each copy of the line, including inlined copies. Instead of a line, LINE may be any
+# location that perf probe takes. Copies that cannot be probed are printed to stderr, with the
+# reason.
 #
 #	line_addresses.sh LINE [option of perf probe...]
 #

@@ -51,7 +51,8 @@ sub names_in
 	my @found = map { "word $_" } $line =~ /\b([A-Za-z_]\w*)/g;
 
 	push @found, map { "member $_" } $line =~ /(?:->|\.)\s*([A-Za-z_]\w*)/g;
-	# Macros that take the name of a member
+	# Macros such as container_of() take the name of a member without an arrow or a dot before
+	# it.
 	push @found, map { "member $_" } $line =~ /,\s*([A-Za-z_]\w*)/g
 		if $line =~ /offsetof|container_of|OFFSET|DEFINE\(|_entry|entry_|kfree_rcu|rb_|list_|struct_size|struct \w+,/;
 	push @found, map { "type $_" } $line =~ /\b(?:struct|enum|union) (\w+)\b(?!;| \{$)/g;
@@ -166,7 +167,7 @@ sub statements
 	for (my $i = 0; $i < @$lines; $i++) {
 		my $end = $i;
 
-		# A list of one item in each line is not one statement.
+		# In a list with one item in each line, each line counts as a statement.
 		if ($lines->[$i] !~ /^\w+ [:+]?= \\$/ && $lines->[$i] !~ /^\t[\w.\/-]+ \\$/) {
 			$end++ while $end < $#$lines && $lines->[$end] =~ /\\$/;
 		}
@@ -346,7 +347,8 @@ sub find_steps
 	my $changed;
 
 	%step = ();
-	# What the base kernel's header has, other code may need from the start.
+	# Other code of the base kernel may need what the base kernel's header has: that arrives
+	# with the header.
 	for my $file (grep { defined $base->{$_} } keys %of) {
 		my %known = map { $_ => 1 } map { /\b(\w+)\b/g } bare($base->{$file});
 

@@ -7,9 +7,9 @@
 #
 #	series/scripts/archs.sh [ARCH...]
 #
-# ARCH is a variant; without it, all of these are tested. TESTS="TEST..." runs only these tests.
-# REUSE=1 takes the results of the base kernel from an earlier run of the same tests.
-# The table is left in out/log/archs.txt.
+# ARCH is the variant of an architecture; without it, all of these variants are tested.
+# TESTS="TEST..." runs only these tests. REUSE=1 takes the results of the base kernel from an
+# earlier run of the same tests. The table is left in out/log/archs.txt.
 #
 # If a guest dies in a test, another guest runs the tests after that one. The script fails if
 # a test fails on our kernel, or has no result. Its last line is `N passed, M failed`, for our
@@ -86,7 +86,7 @@ has_results()
 		[ "${tests[*]}" = "$(cat "$OUT/log/archs-$1.tests" 2>/dev/null)" ]
 }
 
-# side VARIANT: builds it, and runs the tests in it
+# side VARIANT: builds the variant's kernel and modules, and runs the tests in its guests
 side()
 {
 	rm -f "$OUT/log/archs-$1.results"
@@ -97,7 +97,7 @@ side()
 	fi
 }
 
-# rows ARCH: prints the rows of the table for it
+# rows ARCH: prints the rows of the table for this architecture
 rows()
 {
 	local stock=/dev/null

@@ -153,7 +153,8 @@ set_up()
 	use_toolchain "$variant"
 	find_fragments "$variant"
 	mkdir -p "$build"
-	# As tinyconfig and merge_config.sh -m do. Options that a step does not have are left out.
+	# Make the configuration as tinyconfig and merge_config.sh -m do. make drops options that
+	# this step does not have.
 	for name in kernel/configs/tiny-base.config kernel/configs/tiny.config arch/x86/configs/tiny.config; do
 		[ ! -e "$tree/$name" ] || cat "$tree/$name"
 	done >"$build/asked"
@@ -189,7 +190,7 @@ part()
 	done
 }
 
-# old_core: is the old core of kprobes, or the base kernel's, built?
+# old_core: does this configuration build kernel/kprobes.c, the base kernel's core?
 old_core()
 {
 	[ -e "$tree/kernel/kprobes.c" ] && ! has PROBEPOINTS
@@ -239,7 +240,9 @@ objects_of()
 		esac
 		[ ! -e "$tree/$file" ] || printf '%s\n' "${file%.*}.o"
 	done < <(git -C "$steps" diff --name-only "$1^" "$1")
-	# While something is held back, only what arrives can be compiled without the hold.
+	# Compile all of kprobes as well, unless the patch is a part of a feature that is held back:
+	# then $tree is without the hold, and files that need later parts of the feature do not
+	# compile.
 	if has KPROBES && ! part; then
 		if old_core; then
 			echo kernel/kprobes.o

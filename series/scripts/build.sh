@@ -23,7 +23,7 @@ case $variant in
 stock-*)
 	tree=$OUT/linux-stock
 	"$TOP/series/scripts/prepare.sh" --stock
-	# The fragments that are adapted to the base kernel are in out/linux.
+	# The fragments are those of out/linux, where they are adapted to this base kernel.
 	[ -z "$ADAPTIONS" ] || "$TOP/series/scripts/prepare.sh"
 	;;
 *)
@@ -79,7 +79,7 @@ check_config()
 
 	while read -r sym value; do
 		case $variant/$sym in
-		# The base kernel does not have it.
+		# The base kernel does not have these options.
 		stock-*/CONFIG_KPROBES_KUNIT_TEST | stock-*/CONFIG_JPROBES | \
 		stock-*/CONFIG_KPROBE_TORTURE_TEST) continue ;;
 		esac
@@ -152,6 +152,6 @@ rc=${PIPESTATUS[0]}
 set -e
 [ "$rc" -eq 0 ] || fail "building $variant failed" \
 	"mend what the compiler names, then run the same again"
-# The time of the start: files that changed during the build are built by the next run.
+# Keep the time at which the build started: files that have changed since are built by the next run.
 mv "$build/.building" "$build/.built"
 say "kernel $variant: built in $(($(date +%s) - start)) s"

@@ -37,7 +37,7 @@ for side in "$stock" "$variant"; do
 		continue
 	fi
 	rm -f "$asked"
-	# A failure is no error yet: it may fail on both kernels.
+	# A failed test is no error yet, since it may fail on both kernels.
 	TIMEOUT=${TIMEOUT:-1200} "$TOP/series/scripts/guest.sh" "$side" -R -n "clients-$side" \
 		"${tests[@]}" || true
 	grep -q '^#@ done' "$ktap" || say "$side: the guest did not get to the end"

@@ -107,7 +107,8 @@ base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DE
 core="kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
 	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
 
-# config_arch NAME TARGET OPTIONS OBJECTS: adds one for the architecture that NAME begins with
+# config_arch NAME TARGET OPTIONS OBJECTS: adds a configuration for another architecture, with whose
+# name NAME begins
 config_arch()
 {
 	cross+=("$1")
@@ -249,7 +250,8 @@ symbols()
 		sed 's/^/multiple definition: /'
 }
 
-# as_in BUILD OBJECT SOURCE OPTION...: compiles SOURCE as OBJECT was in BUILD
+# as_in BUILD OBJECT SOURCE OPTION...: compiles SOURCE with the command that compiled OBJECT in
+# BUILD, and with these options in addition
 as_in()
 {
 	local dir=$1 object=$2 source=$3 cmd

@@ -25,7 +25,7 @@ build=$dest/build
 tree=$OUT/linux
 log=$OUT/log/deb.log
 suffix=${LOCALVERSION:--kprobes}
-# kbuild would append it once more
+# kbuild would append the variable once more, to the version that already ends in it.
 unset LOCALVERSION
 
 # What tracefs, perf and BPF as users of kprobes need, in addition to the selftests' own `config`
@@ -96,7 +96,7 @@ set_option()
 	"$tree/scripts/config" --file "$build/.config" "$@"
 }
 
-# configure: makes $build/.config, unless it was made from the same
+# configure: makes $build/.config, unless it was made from the same files and settings before
 configure()
 {
 	local stamp option name value missing=()
@@ -142,7 +142,7 @@ configure()
 	printf '%s\n' "$stamp" >"$build/.config-from"
 }
 
-# time_of SECONDS: prints it in words
+# time_of SECONDS: prints this time in seconds, minutes or hours
 time_of()
 {
 	if [ "$1" -lt 90 ]; then

@@ -135,7 +135,8 @@ chmod +x "$work/commit"
 		"$repo" "$work/commit"
 ) || die "series/messages and the tree do not fit together"
 
-# check_sizes SERIES BEFORE: fails if a patch of it is too large, or claims that without need
+# check_sizes SERIES BEFORE: fails if a patch of the series is too large, or if its message has a
+# line `Large:` without need
 check_sizes()
 {
 	local message commit lines large

@@ -243,7 +243,7 @@ space_for()
 	printf '%d\n' "$sum"
 }
 
-# need_space MB: exits if out/ does not have that
+# need_space MB: exits if less than that is free in out/
 need_space()
 {
 	local free
@@ -484,7 +484,8 @@ make_i386_root()
 	read -ra mirror < <(debian_mirror)
 	say "making ${1#"$TOP"/}, a Debian for i386, with ${CLIENT_PACKAGES[*]}"
 	as_root "$advice" rm -rf "$1" "$1.new"
-	# In a mount namespace, so that all that mmdebstrap mounts is unmounted, however it ends.
+	# Run mmdebstrap in a mount namespace, so that all that it mounts is unmounted, however it
+	# ends.
 	as_root "$advice" unshare --mount mmdebstrap --mode=root --format=directory \
 		--architectures=i386 --variant=essential \
 		--include="${CLIENT_PACKAGES[*]}" --aptopt='APT::Install-Recommends "false"' \

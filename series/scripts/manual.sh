@@ -11,7 +11,7 @@
 # - files in Documentation/ that our files refer to, and that are not there
 # - files, functions and constants that the page on the design names, and that are
 #   not there
-# - what the chart of the manual has and its table has not
+# - figures in the manual's chart that differ from its table
 # - reasons of include/linux/kprobe_reason_list.h that the reference does not have
 
 set -euo pipefail

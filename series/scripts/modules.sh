@@ -71,8 +71,8 @@ fi
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes "${samples[@]}"
-# With our kprobes, these were built with the kernel's own modules. The base kernel has no sources
-# of them.
+# The KUnit suites and the torture test: the build of our kernel has built them with its modules,
+# but the base kernel has no sources of them.
 if [ -z "$only" ] && [[ $variant == stock-* ]]; then
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
 	module_dir torture kernel/kprobes/torture CONFIG_KPROBE_TORTURE_TEST=m

@@ -46,7 +46,8 @@ DIR=$OUT/mutants${random:+-random}
 # Several runs at a time, each with a WORKER= and a GLOB of its own, share the results.
 WORKER=${WORKER:-}
 COPY=$DIR/top$WORKER
-# A guest that hangs has found its mutant. No script that a mutant names takes so long.
+# A guest that hangs counts as having found its mutant: without mutant, no script that a mutant
+# names takes so long.
 export TIMEOUT=${TIMEOUT:-300} QUIET=${QUIET:-200}
 GUEST_MAX=${GUEST_MAX:-1200}
 # The copy is not a git repository, and git must not take it for part of the one around it.
@@ -198,7 +199,7 @@ new_failures()
 
 found=0
 not_found=0
-# report MUTANT RESULT: counts and prints it
+# report MUTANT RESULT: counts and prints the result
 report()
 {
 	case $2 in
@@ -208,7 +209,7 @@ report()
 	printf '%-28s %s\n' "$1" "$2"
 }
 
-# record MUTANT RESULT: reports and keeps it
+# record MUTANT RESULT: reports the result, and saves it for later runs
 record()
 {
 	printf '%s\n%s\n' "$(stamp "$1")" "$2" >"$DIR/results/$1"
@@ -282,7 +283,7 @@ restore()
 	changed=()
 }
 
-# apply MUTANT: puts it into the copy
+# apply MUTANT: applies the mutant to the copy
 apply()
 {
 	local diff=$TOP/series/mutants/$1.diff log=$DIR/log/$1.build
@@ -392,7 +393,7 @@ describe()
 		"$(field "$1" 5)" "$(field "$1" 1)" "$(field "$1" 6)" "$(field "$1" 7)"
 }
 
-# note_times LOG: keeps how long the scripts took that a guest has run to their end
+# note_times LOG: saves how long each script took that has passed in the guest
 note_times()
 {
 	local test seconds
@@ -530,7 +531,7 @@ done
 
 if [ ${#todo[@]} -gt 0 ]; then
 	copy_sources
-	# by variant, so that each is built once
+	# Test the mutants of one variant after the other, so that each variant is built once.
 	for kind in $(for mutant in "${todo[@]}"; do kind_of "$mutant"; done | sort -u); do
 		these=()
 		for mutant in "${todo[@]}"; do

@@ -189,7 +189,7 @@ files_of()
 	sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$1"
 }
 
-# apply DIRECTORY DIFF WHAT: applies the diff; WHAT says in an error to what the diff does not apply
+# apply DIRECTORY DIFF WHAT: applies the diff; an error message calls the files in there WHAT
 apply()
 {
 	local bad

@@ -134,7 +134,7 @@ sub units
 			$pos = close_of($m, $open);
 			push @units, ['guard', $from, $pos - 1];
 		} elsif ($rest =~ /^\w+\s*\(/ && substr($m, close_of($m, $pos + $+[0] - 1)) =~ /^\s*[{\w]/) {
-			# a loop over a list, or a guard's scope
+			# Skip the head of a loop over a list, or of a guard's scope.
 			$pos = close_of($m, $pos + $+[0] - 1);
 		} else {
 			my ($part) = split_at($rest, ';');

@@ -261,7 +261,7 @@ counted_from_start() {
 		equal "$start+$offset" "$(ctl_get 11 address)" "$wanted"
 		ctl del 11
 	done
-	# With another symbol, an offset must not lead into the middle of the next function.
+	# From any other symbol, an offset must not lead into the middle of another function.
 	ctl_refused add 11 "do_sys_openat2+0x100001"
 	ctl del 10
 }
@@ -285,7 +285,8 @@ has_missed() {
 	[ -e $KPROBES/missed ]
 }
 
-# missed_is FUNCTION NESTED POOL MAXACTIVE ENDED UNRETURNED: the numbers in the function's line
+# missed_is FUNCTION NESTED POOL MAXACTIVE ENDED UNRETURNED: are these the numbers in the function's
+# line of kprobes/missed?
 missed_is() {
 	missed_line=$(grep -E " [kr]  $1\\+0x" $KPROBES/missed) || :
 	shift

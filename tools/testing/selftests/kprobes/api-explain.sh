@@ -74,13 +74,15 @@ refused() {
 		${4:+"~range: $HEX-$HEX $4"}
 }
 
-# executed LOCATION HOW REASON [HOW REASON]: the second pair is with a post_handler
+# executed LOCATION HOW REASON [HOW REASON]: the answer says HOW the instruction is executed, and
+# why; the second pair is for a probe with a post_handler
 executed() {
 	answers "$1" "probe: yes" !errno "execution: $2" "execution-reason: $3" \
 		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
 }
 
-# no_jump LOCATION REASON [HINT]; yes_jump LOCATION
+# no_jump LOCATION REASON [HINT]: the answer is that there can be no jump, for this REASON;
+# yes_jump LOCATION: it is that there can be one
 no_jump() {
 	answers "$1" "probe: yes" "jump: no" "jump-reason: $2" "${3:+jump-hint: }${3:-!jump-hint}"
 }
@@ -325,7 +327,7 @@ refuses_modules() {
 }
 
 refuses_returns() {
-	# Some architectures take all bytes up to ftrace's call for the entry.
+	# On some architectures, all bytes up to the end of ftrace's call count as the entry.
 	inside=$((BEHIND_FTRACE + 4)) probed=unknown
 	! is_x86 || inside=3 probed=yes
 	answers kp_tgt_plain+$inside "probe: $probed" "return-probe: no" \

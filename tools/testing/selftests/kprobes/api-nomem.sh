@@ -100,7 +100,7 @@ called() {
 	after_calls "$1" hits_are 0 $hits 1 $hits 2 $hits
 }
 
-# is_switched 0|1: all probes are off, or on; then switches them on
+# is_switched 0|1: checks that all probes are off, or on; then switches them on
 is_switched() {
 	equal enabled "$(cat $KPROBES/enabled)" "$1"
 	called 2 $((2 * $1))

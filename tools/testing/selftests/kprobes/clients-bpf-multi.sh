@@ -59,14 +59,16 @@ no_entries() {
 	lines_are enabled_functions "$TRACEFS/enabled_functions" 'kp_cl_' 0
 }
 
-# has COOKIE COUNT FUNCTION|0: so many hits, and what bpf_get_func_ip() returned
+# has COOKIE COUNT FUNCTION|0: checks that the program had COUNT hits with this cookie, and that
+# bpf_get_func_ip() returned the address of FUNCTION, or 0
 has() {
 	func_ip=0
 	[ "$3" = 0 ] || func_ip=$(awk -v f="$3" '$3 == f { print $1 }' "$TMP/symbols")
 	lines_are "cookie $1" "$TMP/linked" "^cookie $1 count $2 func_ip $func_ip$" 1
 }
 
-# info_is ADDRESSES MISSED: what the kernel says of the link
+# info_is ADDRESSES MISSED: checks the numbers of addresses and of missed hits that the kernel
+# reports for the link, and that it reports the same addresses and cookies as were given
 info_is() {
 	lines_are "the number and missed hits" "$TMP/linked" "^link $1 missed $2$" 1
 	lines_are "addresses and cookies" "$TMP/linked" '^info same$' 1

@@ -45,7 +45,8 @@ refused_when_off() {
 	after_calls 2 hits_are 2 2 && ctl del 2
 }
 
-# A probe that cannot be armed is reported, and does not prevent others from being armed.
+# When kprobes/enabled is set to 1, a probe that cannot be armed must be reported, and must not
+# prevent others from being armed.
 enabled_says_so() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	ctl_add "2 kp_tgt_function" "3 kp_tgt_function+$BEHIND_FTRACE"
@@ -125,7 +126,7 @@ setup
 if ! has_symbol kprobe_ftrace_handler || [ ! -e $TRACEFS/set_ftrace_filter ]; then
 	skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
 fi
-# The functions of kp_ftrace are code of x86.
+# The suites of kp_ftrace run on x86 only: their functions are x86 assembly.
 if is_x86; then
 	traced_suites
 	report_planned 38 kprobes_api kprobes_handlers

@@ -21,7 +21,7 @@ FTRACE_ENABLED=/proc/sys/kernel/ftrace_enabled
 # shellcheck disable=SC2034 # for topic scripts
 KPTR=/proc/sys/kernel/kptr_restrict
 TRACEFS=/sys/kernel/tracing
-# read_as.c, if there was a C library to build it with
+# The program of read_as.c; it is missing if there was no C library to build it with.
 # shellcheck disable=SC2034 # for topic scripts
 READ_AS=$TOPIC_DIR/read_as
 
@@ -415,7 +415,8 @@ address_plus() {
 	printf '0x%s%08x\n' "$high" $((sum & 0xffffffff))
 }
 
-# at_least WHAT GOT WANTED; at_most WHAT GOT WANTED
+# at_least WHAT GOT WANTED, at_most WHAT GOT WANTED: check that the number GOT is WANTED or more, or
+# WANTED or less
 at_least() {
 	[ "${2:-0}" -ge "$3" ] 2>/dev/null || failed "$1: got '$2', wanted $3 or more"
 }
@@ -466,7 +467,8 @@ check() {
 	fi
 }
 
-# check_if CONDITION DESCRIPTION COMMAND...: checks; skips if the condition, a command, is false
+# check_if CONDITION DESCRIPTION COMMAND...: like check, but skips the case if CONDITION, a command,
+# fails
 check_if() {
 	condition=$1
 	shift
@@ -563,7 +565,8 @@ bad_frame_pointers() {
 }
 
 # run_suites EXTRA MODULE [PARAM=VALUE...] -- SUITE...
-# A topic that has only suites: loads, reports, unloads. The script adds EXTRA results.
+# For a topic that has only suites: loads the module, reports the suites, and unloads the module.
+# The script itself prints EXTRA more results.
 run_suites() {
 	extra=$1
 	topic_module=$2

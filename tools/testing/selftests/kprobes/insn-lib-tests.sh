@@ -45,7 +45,7 @@ functions="
 	siphash_1u32 siphash_3u32 __siphash_unaligned __siphash_aligned __hsiphash_unaligned
 	hsiphash_1u32 hsiphash_2u32 hsiphash_3u32 hsiphash_4u32"
 
-# The modules that have tests; parameters_of shortens long ones.
+# The modules that have the tests. Those that would take long get parameters from parameters_of.
 tests=${LIBRARY_TESTS:-"string_kunit string_helpers_kunit test_sort test_list_sort crc32test \
 	rbtree_test test_printf test_scanf test_hexdump test_bitmap test_hash siphash_kunit"}
 

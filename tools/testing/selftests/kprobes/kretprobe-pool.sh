@@ -241,7 +241,8 @@ many_dead() {
 	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
 	set_to more 500 && set_to more 0 && becomes 1 pool probes || return 1
 	equal taken "$(pool taken)" "$taken" || return 1
-	# All chunks are this pool's. Allow three scans: the previous probe may have left work.
+	# All chunks, of 32 KiB each, belong to this pool. Allow three scans of them, since probes
+	# that were unregistered before may have left work.
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
 
@@ -258,8 +259,8 @@ many_dead_inside() {
 	set_to maxactive 0
 }
 
-# Calls are missed since the pool has reached its limit. These must not queue the worker again and
-# again, as it could not let the pool grow.
+# The pool has reached its limit, so calls are missed. These hits must not queue the worker again
+# and again, since the worker could not let the pool grow.
 missed_at_limit() {
 	set_to sleepers 0 && set_to registered 0 && set_to depth 0 && registered_alone || return 1
 	echo $((base_kib + 64)) >$BOUND && set_to sleepers $crowd || return 1

@@ -335,7 +335,7 @@ preempted_stack() {
 	callers_in shown
 }
 
-# test_case DESCRIPTION COMMAND...: a check, which cleans up after a case that broke off
+# test_case DESCRIPTION COMMAND...: like check, but also cleans up after a case that has ended early
 test_case() {
 	check "$@"
 	[ ! -w $home/wake ] || echo x >$home/wake

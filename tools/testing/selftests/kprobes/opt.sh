@@ -300,7 +300,7 @@ modules_by_turns() {
 	for how in jump queued undone off queued jump; do
 		ctl add $first kp_tgt_function
 		ctl add $((first + 1)) kp_tgt_caller post
-		# Usually the worker has begun after 30 ms.
+		# After 30 ms, the optimiser's worker has usually begun with these probes.
 		sleep 0.03
 		[ $how = queued ] || optimization 1
 		case $how in

@@ -75,7 +75,7 @@ hits() {
 	done <$DEBUGFS/kp_ctl/probes
 }
 
-# reached LEVEL FIRST: does a test at this level call what is first called at FIRST?
+# reached LEVEL FIRST: does a test at LEVEL call a function whose first level is FIRST?
 reached() {
 	case "$LEVELS " in
 	*"$2 "*"$1 "*) return 0 ;;

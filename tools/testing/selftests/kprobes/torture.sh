@@ -3,8 +3,8 @@
 #
 # Runs the module kprobe_torture while settings and tracers change that affect how probes are hit.
 # In the environment, TORTURE_S=N is the seconds of each case, TORTURE_SEED=N the seed, and
-# TORTURE_CASE=N the only case to run. With kp_oops on the kernel's command line, handlers oops in
-# the last case.
+# TORTURE_CASE=N the only case to run. Case 8, in which handlers oops, needs kp_oops on the kernel's
+# command line.
 
 . "$(dirname "$0")/functions.sh"
 

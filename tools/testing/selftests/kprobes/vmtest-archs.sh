@@ -15,7 +15,7 @@
 # board, cpu	QEMU's -machine and -cpu
 # console	the tty that has the kernel's messages
 # results	the tty that has the results
-# device	what gives QEMU's board that tty, if it has none
+# device	the QEMU device that provides that tty, if the board has none
 ARCH_TABLE='
 x86_64  X86_64 -                     x86/bzImage  x86_64  x86  amd64
   pc              max                     ttyS0    ttyS1 -
