@@ -250,7 +250,7 @@ table()
 +2|1:unused_fault|a page fault
 +5|1:unused_frame|a frame of a stack trace
 |1:unused_process|a process that starts and ends
-# Instructions of one hit (traps)
+# One hit: instructions (and traps)
 235|1:pre_boost|add %rsi,%rdi: pre_handler
 310|1:post_boost|  and post_handler
 235|1:pre_boost_among_1|  pre_handler, 1 other probe registered
@@ -306,7 +306,7 @@ table()
 |1:bpf_break|kprobe inside, by breakpoint
 |1:bpf_multi|kprobe.multi
 |1:bpf_multi_return|kprobe.multi at the return
-# Thousand instructions for a probe (IPIs)
+# Thousand instructions a probe (and IPIs)
 EOT
 	for n in 1 4; do
 		cat <<-EOT
