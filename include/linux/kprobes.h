@@ -115,10 +115,10 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  *	for it, see register_kprobe()
  * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
  *	after it is not changed
- * @KPROBE_FLAG_EVENT: the user sets it: refuse what kprobe events are refused, also when the
- *	module that the probe waits for is loaded
- * @KPROBE_FLAG_NEST: the user sets it: hits that the handlers make call the handlers of other
- *	probes with this flag, see kprobe_nests()
+ * @KPROBE_FLAG_EVENT: the user sets it: refuse the addresses that kprobe events refuse, also if
+ *	the probe waits for its module, when the module is loaded
+ * @KPROBE_FLAG_NEST: the user sets it: hits that the probe's handlers cause call the handlers of
+ *	other probes with this flag, see kprobe_nests()
  */
 enum kprobe_flag {
 	KPROBE_FLAG_GONE		= BIT(0),
@@ -256,7 +256,7 @@ struct kretprobe {
  * @fp: for architectures: identifies the call, for example by an address on the stack. The core
  *	sets bit 0 if there is an older instance of the same call, and, if @fp is an address on
  *	the stack, bit 1 if another tracer had replaced the return address before.
- * @bit: for the kernel: bit number of the instance in the free mask of @chunk
+ * @bit: for the kernel: number of the instance's bit in the mask of @chunk's free instances
  * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
  *	function is entered
  */
@@ -277,8 +277,8 @@ struct kretprobe_instance {
 /**
  * struct kretprobe_holder - stands for a return probe in its instances, and outlives it
  * @rp: the return probe; NULL when it has been unregistered
- * @active: the return probe whose handler a return calls: @rp, or one without a handler when
- *	@rp has been unregistered. So a return tests for a handler only.
+ * @active: the return probe whose handler a return calls: @rp; or, when that has been unregistered,
+ *	a return probe without a handler. So a return has to test only for a handler.
  * @back: per-CPU pointer in which a return stores the instance if the pointer is NULL. For a
  *	shared pool it is @cache, for others a sentinel that is never NULL.
  * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
@@ -377,10 +377,10 @@ static inline bool kprobe_ftrace(struct kprobe *p)
  * kprobe_function_entry() - get the start of the function whose entry is probed
  * @p: a registered probe, or the kp of a registered return probe or jprobe
  *
- * The addr of a probe is the address of the breakpoint. At the entry of a function that may be
- * after the start, for example after an endbr, which must not be patched. What this returns can
- * be compared with a pointer to the function (on architectures with function descriptors, with
- * what dereference_function_descriptor() makes of it) and, as long as the text exists, be called.
+ * The addr of a probe is the address of the breakpoint. If the probe is at the entry of a function,
+ * that may be after the start, for example after an endbr, which must not be patched. The start
+ * can be compared with a pointer to the function (on architectures with function descriptors, with
+ * the result of dereference_function_descriptor()) and, as long as the text exists, be called.
  *
  * Context: any.
  *
@@ -518,8 +518,9 @@ struct optimized_kprobe {
  * @p: the kprobe that stands for the probepoint
  * @regs: registers as at the probed instruction
  *
- * What the handlers return has no effect. Context: detour buffer, with preemption disabled and
- * hits of this context missed.
+ * The values that the handlers return have no effect.
+ *
+ * Context: called by the detour buffer, with preemption disabled. Hits in this context are missed.
  */
 static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -628,7 +629,7 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* Functions without return probes, such as __switch_to(): one task enters it, another leaves it */
+/* Functions that must not have return probes. One task enters __switch_to(), another leaves it. */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif
@@ -673,7 +674,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
  * @regs: as for __kretprobe_trampoline_handler()
  * @frame: as for __kretprobe_trampoline_handler()
  *
- * Hits that the handlers make are counted as missed.
+ * Hits that the return probe's handlers cause are counted as missed.
  *
  * Return: the real return address.
  */
@@ -806,7 +807,10 @@ void kprobe_ftrace_kill(void);
 static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
 #endif
 
-/* On architectures without probepoints, this also calls the fault_handler of a probe. */
+/*
+ * Call the architecture's kprobe_fault_handler(). On architectures without probepoints, also call
+ * the fault_handler of the running probe.
+ */
 #if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
 #else

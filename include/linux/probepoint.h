@@ -159,8 +159,8 @@ struct probepoint_jump {
  * @jump: the optimiser's data
  *
  * A hit reads the members before @next_set except @state, with preemption disabled. kprobe_mutex
- * guards the others, and all changes. The order of the members leaves few holes: on 64-bit x86,
- * kmalloc() has a size class for it.
+ * guards the others, and all changes. The order of the members leaves few holes: on 64-bit x86, the
+ * struct fits into kmalloc()'s size class of 512 bytes.
  */
 struct probepoint {
 	kprobe_opcode_t *addr;
@@ -228,7 +228,7 @@ extern struct probepoint_table __rcu *probepoint_table;
 #define PROBEPOINT_HASH_FACTOR	GOLDEN_RATIO_32
 #endif
 
-/* hash_long(), with a shift that is stored in the table */
+/* Return: the index at which a search for @addr begins: hash_long(), with the table's shift. */
 static __always_inline
 unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
 {
@@ -280,8 +280,8 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  * Context: any, with preemption disabled.
  *
  * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
- * all pre_handlers. If a hit through ftrace calls post_handlers, it is always @pp->kp, whose
- * pre_handler the architecture may replace by one that calls them, too.
+ * all pre_handlers. If the probepoint is ftrace-based and has post_handlers, it is always @pp->kp:
+ * the architecture may give that a pre_handler that calls the post_handlers, too.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {
@@ -369,12 +369,13 @@ void probepoint_count_missed(struct probepoint *pp);
 bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
 
 /**
- * kprobe_nests() - may the handlers of a probe be hit, and be called for hits that handlers make?
+ * kprobe_nests() - may a probe's handlers cause hits, and be called for hits of other handlers?
  * @p: the probe
  *
- * Such a handler expects to be called while another one runs in the same context, anywhere in what
- * that one calls. A probe with a post_handler is never nested: the post_handler would need a level
- * after the instruction, where it is not known that the hit was nested.
+ * Handlers of such a probe expect to be called while another handler runs in the same context,
+ * anywhere in the functions that the other one calls. A probe with a post_handler never nests: the
+ * post_handler would need a level after the instruction, where it is not known that the hit was
+ * nested.
  *
  * Context: any, with preemption disabled.
  *
@@ -443,7 +444,7 @@ extern unsigned int kprobe_modules_seen;
 bool kprobe_module_ready(const struct module *mod);
 #endif
 
-/* Slots for architectures with __ARCH_WANT_KPROBES_INSN_SLOT. */
+/* kernel/kprobes/slots.c provides these to architectures with __ARCH_WANT_KPROBES_INSN_SLOT. */
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 

@@ -9,22 +9,23 @@
 #include <asm-generic/kprobes.h>
 
 /*
- * Alignment of all trampolines that replace return addresses: a test of the low byte rules out
- * nearly all other addresses.
+ * Alignment of all trampolines that replace return addresses. An address whose low byte is not
+ * zero can be none of them, so one cheap test rules out nearly all other addresses.
  */
 #define RETURN_TRAMPOLINE_ALIGN	256
 
-/* Size of the call at the start of __kretprobe_trampoline(), which balances the return predictor */
+/* Size of the call at the start of __kretprobe_trampoline(), see trampolines_64.S */
 #define KRETPROBE_TRAMPOLINE_CALL	5
 
-/* &struct kprobe_level.context of a free level: less than any other */
+/* &struct kprobe_level.context of a free level: less than the context of any level in use */
 #define KPROBE_CONTEXT_NONE	(-1)
 
 #ifdef __ASSEMBLY__
 
 /*
- * Align such a trampoline, and give the bytes before it a symbol. A backtrace looks up the byte
- * before a return address: without the symbol, that is in another function.
+ * Align a trampoline that replaces return addresses, and give the padding before it a symbol. A
+ * backtrace looks up the byte before a return address. For the address of the trampoline, that is
+ * the last byte of the padding, which without a symbol would belong to the previous function.
  */
 .macro RETURN_TRAMPOLINE_BEFORE name
 	.set	before_\name, .
@@ -72,8 +73,8 @@ struct arch_specific_insn { };
 #define KPROBE_MAX_CONTEXTS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 
 /*
- * How deep handlers can nest on one CPU: each context runs the handlers of one hit, and those of
- * one hit that they have made, see x86_kprobe_take_second().
+ * How deep handlers can nest on one CPU: each context runs the handlers of one hit, and the
+ * handlers of one hit that the former have caused, see x86_kprobe_take_second().
  */
 #define KPROBE_MAX_LEVELS	(2 * KPROBE_MAX_CONTEXTS)
 
@@ -102,9 +103,9 @@ struct kprobe_level {
 /**
  * struct kprobe_levels - a CPU's stack of running handlers
  * @top: the innermost level; &level[0] if no handler runs
- * @level: the levels; the context of each interrupted the context of the one before, or is the
- *	same, for two levels at most. The first is a sentinel, whose context is always
- *	KPROBE_CONTEXT_NONE.
+ * @level: the levels. The context of a level has interrupted the context of the level before it,
+ *	or is the same context, which has two levels at most. The first level is a sentinel,
+ *	whose context is always KPROBE_CONTEXT_NONE.
  */
 struct kprobe_levels {
 	struct kprobe_level *top;
@@ -122,8 +123,9 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 /* What the entry code of an int3 in the kernel adds to preempt_count */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
 /*
- * Set in the context of a level that an int3 has taken. The bit is free: on
- * x86_64, preempt_count never has it; on i386, the trampolines mask
+ * Set in the context of a level that an int3 has taken: if a handler at that
+ * level oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free:
+ * on x86_64, preempt_count never has it; on i386, the trampolines mask
  * preempt_count by KPROBE_CONTEXT_MASK first.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
@@ -164,8 +166,9 @@ static __always_inline void kprobe_int3_restore_context(void)
 /*
  * Take the next level.
  *
- * The level is taken first, and has no context until it is filled: an NMI in between takes the
- * next level, and frees it before it returns. The trampolines have the same steps in assembly.
+ * The top moves first, and the context is stored last. An NMI in between finds a level without a
+ * context on top. It takes the level above that, and frees it before it returns. The trampolines
+ * have the same steps in assembly.
  */
 static __always_inline
 struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct pt_regs *regs)
@@ -176,8 +179,8 @@ struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct
 	barrier();
 	WRITE_ONCE(l->probe, probe);
 	/*
-	 * A free level has NULL, so a constant NULL is not stored. Any other
-	 * value is stored without a test at run time.
+	 * The regs of a free level are NULL already: do not store a NULL that
+	 * the compiler knows. Any other value is stored without a test at run time.
 	 */
 	if (!__builtin_constant_p(regs) || regs)
 		WRITE_ONCE(l->regs, regs);
@@ -219,7 +222,8 @@ struct kprobe_level *x86_kprobe_take_second(s32 context, struct pt_regs *regs);
  * kprobe_leave() - free the level that kprobe_enter() took
  * @level: the level
  *
- * The level is cleared before it is freed, since an NMI may take it immediately.
+ * The level is cleared before it is freed: an NMI may take it as soon as it is free, and relies on
+ * a free level having no context and no registers.
  *
  * Context: as for kprobe_enter().
  */
@@ -249,7 +253,7 @@ static inline struct kprobe *kprobe_running(void)
 {
 	struct kprobe_level *level = this_cpu_read(kprobe_levels.top);
 
-	/* NULL early in boot */
+	/* NULL until arch_init_kprobes() has set up the levels */
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 
@@ -296,15 +300,15 @@ struct x86_jprobe_call {
 #endif
 
 #ifdef CONFIG_KRETPROBES
-/* An operation on a per-CPU variable is one instruction, which no NMI interrupts. */
+/* Here an operation on a per-CPU variable is a single instruction, so no NMI can interrupt it. */
 #define KPROBE_PERCPU_OPS_NMI_SAFE
 
 /* The return address is on the stack, and can be replaced at any time. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
- * A return that a handler has caused has a level of its own, too. If this context has two already,
- * hits are missed anyway, and none is taken.
+ * If a function that a handler called returns, the return takes a second level. If this context has
+ * two levels already, none is taken: hits in this context are missed anyway.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {
@@ -375,8 +379,8 @@ unsigned long x86_recover_return(unsigned long addr, unsigned long *slot,
 /**
  * arch_recover_return() - find the real return address of a function
  * @addr: the return address that a tracer found, which may be another tracer's trampoline
- * @frame: where it was on the stack
- * @node: the node of rethook that has @addr, or NULL
+ * @frame: address of the stack slot that contained @addr
+ * @node: the node of rethook that recorded @addr as the return address, or NULL
  *
  * Context: at the entry or the return of the function, with preemption disabled.
  *
@@ -399,7 +403,7 @@ void kprobe_fault_resume(struct kprobe_fault *fault);
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
 
-/* kprobe_fault_begin() has called the fault_handlers. */
+/* There is nothing left to do: on x86, kprobe_fault_begin() has called the fault_handlers. */
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
 	return 0;
@@ -440,8 +444,8 @@ DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 
 /**
  * kprobe_regs_ip() - find the instruction that saved registers belong to
- * @regs: registers that an exception or a trampoline saved. The caller may read the instruction
- *	pointer and what the CPU pushes with it.
+ * @regs: registers that an exception or a trampoline saved. At least the part that the CPU pushes
+ *	at an exception, from the instruction pointer on, must be readable.
  * @task: the task on whose stack @regs are
  *
  * While pre_handlers run, the saved instruction pointer is after the breakpoint, where a
@@ -461,11 +465,11 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 }
 
 /**
- * kprobe_regs_at_entry() - do saved registers belong to a function without a frame?
+ * kprobe_regs_at_entry() - do saved registers belong to a function that has no frame yet?
  * @regs: registers that an exception or a trampoline saved
  * @task: the task on whose stack @regs are
  *
- * For unwinders that use frame pointers.
+ * For unwinders that use frame pointers: at the entry, the frame pointer is still the caller's.
  *
  * Context: any.
  *

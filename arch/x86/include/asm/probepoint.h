@@ -35,7 +35,7 @@ struct pt_regs;
  *	same target
  * @X86_OP_INDIRECT: a near jump or call through a register or memory: emulate it
  * @X86_OP_RETURN: a return, near or far: emulate it
- * @X86_OP_FLAGS: reads or writes flags that differ while a hit is handled: emulate it
+ * @X86_OP_FLAGS: reads or writes flags, such as IF, that differ while a hit is handled: emulate it
  *
  * An instruction that must be emulated, and has no emulation, is refused.
  */
@@ -68,7 +68,7 @@ enum x86_copy {
  * @X86_SLOT_NONE: there is no slot
  * @X86_SLOT_STEP: an int3, which ends the step
  * @X86_SLOT_BOOST: a jump back to the probed function
- * @X86_SLOT_POST: a call of kprobe_post_trampoline(), and the jump
+ * @X86_SLOT_POST: a call of kprobe_post_trampoline(), and then the jump back
  */
 enum x86_slot_form {
 	X86_SLOT_NONE,
@@ -93,8 +93,8 @@ struct x86_probed_insn {
 
 /**
  * struct x86_operand - where an emulation finds its operand
- * @base: offset in &struct pt_regs of the base register, or of the register itself if
- *	@reg; -1 for none
+ * @base: offset in &struct pt_regs of the base register, or of the operand itself if @reg;
+ *	-1 for none
  * @index: offset in &struct pt_regs of the index register; -1 for none
  * @disp: displacement; the address itself if the operand is rip-relative
  * @scale: the index is shifted left by this number of bits
@@ -163,7 +163,8 @@ struct x86_detour {
  *	if the instruction is emulated or single-stepped
  * @hit_ip: the instruction pointer that pre_handlers see
  * @next_ip: address of the next instruction
- * @post: @slot and @resume suit hits that call a post_handler; set before such a set is published
+ * @post: @slot and @resume suit hits that call a post_handler; true before the core publishes a
+ *	set of probes with a post_handler
  * @insn: the original instruction
  * @emulation: how the instruction is emulated
  * @slot: the slot
@@ -172,7 +173,8 @@ struct x86_detour {
  * Hits, exceptions and unwinders read @resume, @hit_ip, @next_ip, @insn, @emulation, @slot, and
  * @text and @covered of @detour, without a lock. All but @detour are complete before the
  * probepoint is published. Later, @resume, @copy and @form of @slot, and @text change by a
- * single store each; hits treat both boosted forms alike. kprobe_mutex guards everything else.
+ * single store each. A hit may read @copy before and @form after such a change: it treats
+ * %X86_SLOT_BOOST and %X86_SLOT_POST alike. kprobe_mutex guards everything else.
  */
 struct arch_probepoint {
 	unsigned long resume;

@@ -3,8 +3,8 @@
  * Kernel probes on x86: kernel text that must not be probed.
  *
  * kernel/kprobes/blacklist.c adds text that is marked by NOKPROBE_SYMBOL() or by its section. This
- * file adds text without a mark, by name. If a name is unknown, the kernel was built without that
- * code.
+ * file adds text without a mark, by name. A name that kallsyms does not know is skipped: the kernel
+ * was built without that code.
  */
 #include <linux/init.h>
 #include <linux/kallsyms.h>
@@ -29,7 +29,10 @@ struct x86_blacklist_area {
 };
 
 static const struct x86_blacklist_area areas[] __initconst = {
-	/* Ftrace and the graph tracer patch these. In 64-bit mode ftrace copies them, too. */
+	/*
+	 * Ftrace and the graph tracer patch these, and would overwrite a breakpoint. In 64-bit
+	 * mode ftrace also copies them, and would copy it.
+	 */
 #ifdef CONFIG_X86_64
 	{ "ftrace_caller", "ftrace_caller_end" },
 	{ "ftrace_regs_caller", "ftrace_regs_caller_end" },
@@ -38,7 +41,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "ftrace_regs_caller", "ftrace_regs_call" },
 #endif
 
-	/* Kexec, hibernation, SME and Hyper-V's crash handler execute copies of these. */
+	/*
+	 * Kexec, hibernation, SME and Hyper-V's crash handler execute copies of these, in which a
+	 * breakpoint would have no probepoint.
+	 */
 	{ "relocate_kernel", "swap_pages" },
 #ifdef CONFIG_X86_64
 	{ "core_restore_code" },
@@ -48,7 +54,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "__enc_copy" },
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
-	/* Here the CPU does not use the kernel's descriptor tables, per-CPU base or page tables: */
+	/*
+	 * Here the CPU does not use the kernel's descriptor tables, per-CPU base or page tables, so
+	 * it cannot handle an int3:
+	 */
 	{ "machine_kexec" },
 	/* - when a CPU starts, until it has loaded the IDT or has enabled FRED */
 	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
@@ -84,13 +93,13 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "acpi_processor_ffh_play_dead" }, { "intel_idle_enter_dead" },
 
 	/*
-	 * The entry code and do_int3() call these for an int3, outside of
-	 * kprobe_int3_handler().
+	 * The entry code and do_int3() call these for each int3, outside of
+	 * kprobe_int3_handler(), so a probe in one would hit endlessly.
 	 */
 	{ "trace_hwlat_callback" },
 	{ "trace_osnoise_callback" },
 #ifdef CONFIG_RCU_TRACE
-	/* ct_nmi_enter() and ct_nmi_exit() have a tracepoint. */
+	/* Called by the tracepoint in ct_nmi_enter() and ct_nmi_exit() */
 	{ "trace_event_raw_event_rcu_watching" },
 	{ "perf_trace_rcu_watching" },
 	{ "trace_event_ignore_this_pid" },
@@ -104,7 +113,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 #endif
 };
 
-/* Add the area @data, whose first symbol is at @start. Called for each symbol of that name. */
+/* Add the area @data. kallsyms calls this for each @start of a symbol with the name @first. */
 static int __init x86_blacklist_area(void *data, unsigned long start)
 {
 	const struct x86_blacklist_area *area = data;
@@ -112,7 +121,10 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 
 	if (!is_kernel_text(start))
 		return 0;
-	/* If @last is unknown, or is the name of other code, add only @first. */
+	/*
+	 * Add only @first if @last is unknown, or if it names other code, which is before @first or
+	 * far away: all areas are smaller than a page.
+	 */
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
 	return kprobe_add_area_blacklist(start, end + 1);
@@ -204,7 +216,10 @@ int __init arch_populate_kprobe_blacklist(void)
 	int ret;
 
 #ifdef CONFIG_PREEMPTION
-	/* After a hit, the trampoline calls this to reschedule: that would be the next hit. */
+	/*
+	 * At the end of a hit, the trampoline calls this to reschedule. That would be the next hit
+	 * of a probe on it, and so on endlessly.
+	 */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)
 		return ret;
@@ -214,7 +229,7 @@ int __init arch_populate_kprobe_blacklist(void)
 		if (ret < 0)
 			return ret;
 	}
-	/* Do this only if necessary: it decodes the names of all symbols. */
+	/* Do this only if there is a prefix: it decompresses the names of all symbols. */
 	if (prefixes[0]) {
 		ret = kallsyms_on_each_symbol(x86_blacklist_prefixed, NULL);
 		if (ret < 0)

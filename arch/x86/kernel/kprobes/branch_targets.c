@@ -58,7 +58,7 @@
 /* Number of starts of functions that a search caches, as a power of two */
 #define STARTS_BITS	12
 
-/* What leads to a target. If several do, the first kind is the reason. */
+/* What leads to a target. If several kinds do, the first one here is reported as the reason. */
 enum target_kind {
 	BY_FIXUP,
 	BY_LABEL,
@@ -82,7 +82,7 @@ static const enum kprobe_reason reasons[] = {
  * @mod: the module, which is freed after this; NULL for the kernel
  * @nr: number of targets
  * @target: the targets, sorted: the lower 32 bits of the address, which are unique in all text,
- *	and below them &enum target_kind
+ *	and in the bits below them the &enum target_kind
  */
 struct text_targets {
 	struct list_head list;
@@ -224,7 +224,7 @@ static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsi
 }
 #endif
 
-/* lea with a displacement and no register; rip-relative in 64-bit mode */
+/* Is it a lea with only a displacement, which is rip-relative in 64-bit mode? */
 static bool targets_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
@@ -238,7 +238,7 @@ static bool targets_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* other code may have replaced one of these */
+	case INT3_INSN_OPCODE:		/* other code's, perhaps in place of a branch */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with an int3 in place of the 0f */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
@@ -261,7 +261,10 @@ static bool targets_looks_like_load(const u8 *p)
 		return true;
 	if (!IS_ENABLED(CONFIG_X86_64) && targets_is_lea(p[-2], opcode))
 		return true;
-	/* mov: a ModRM byte follows the opcode, and perhaps a SIB byte and a displacement */
+	/*
+	 * mov (c7): between the opcode and its immediate operand are a ModRM byte, and perhaps a
+	 * SIB byte and a displacement, so look for the opcode at each of these distances.
+	 */
 	for (i = 2; i <= SEARCH_BEFORE; i++)
 		if (p[-i] == 0xc7)
 			return true;
@@ -282,7 +285,10 @@ static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 	if (!kallsyms_lookup_size_offset(at, &size, &offset))
 		return true;
 	end = at - offset + size;
-	/* Candidates have ascending addresses: continue at the instruction with the last one. */
+	/*
+	 * The search passes candidates with ascending addresses: go on decoding at the instruction
+	 * that contains the last candidate, unless this is another function.
+	 */
 	if (d->function != at - offset || d->at > at)
 		*d = (struct text_decoding){ .function = at - offset, .at = at - offset };
 	cond_resched();

@@ -34,7 +34,7 @@
 	"pushl %edx\n\tpushl %ecx\n\tpushl %ebx\n\t"			\
 	ENCODE_FRAME_POINTER
 
-/* The segment registers are unchanged, and not loaded. */
+/* The segment registers have not changed since they were saved: skip them. */
 #define RESTORE_REGS_STRING						\
 	"popl %ebx\n\tpopl %ecx\n\tpopl %edx\n\tpopl %esi\n\t"	\
 	"popl %edi\n\tpopl %ebp\n\tpopl %eax\n\t"			\

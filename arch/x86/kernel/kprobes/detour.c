@@ -52,7 +52,10 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 
 		if (map->from[i] != offset)
 			continue;
-		/* Copies are never calls: a call here calls kprobe_post_trampoline(). */
+		/*
+		 * The copy of a call is a push and a jump, so a call here is the one of
+		 * kprobe_post_trampoline(): skip it.
+		 */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}
 	return 0;
@@ -63,7 +66,7 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
  * @ip: where the handler wants to resume
  *
  * Context: preemption stays disabled until the CPU resumes; or the task does not sleep until
- * then.
+ * then. Otherwise the detour buffer could be freed before the CPU resumes there.
  *
  * Return: if the instruction at @ip is in the DCR of a probepoint with a detour buffer, its
  * copy there; otherwise @ip.
@@ -87,7 +90,7 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 }
 
 /**
- * kprobe_detour_nested() - handle a hit that a handler has made, and enable preemption
+ * kprobe_detour_nested() - handle a hit that a handler has caused, and enable preemption
  * @pp: the probepoint
  * @regs: registers that the trampoline has saved
  *
@@ -178,7 +181,10 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->at[map->nr] = len + ret;
 		map->from[map->nr] = done;
 		if (x86_insn_kind(&insn) == X86_KIND_CALL) {
-			/* After its push, only the jump to the called function is left. */
+			/*
+			 * The copy is a push and a jump. A task after the push has only the jump to
+			 * the called function left.
+			 */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
 		}
@@ -464,8 +470,9 @@ static bool detour_is_return(struct insn *insn, unsigned long addr)
  * arch_post_is_empty() - is a post_handler a function that does nothing?
  * @post: the post_handler
  *
- * With such a post_handler, a user asks that the text after the probed instruction is not changed.
- * Compilers generate an endbr, a nop for ftrace, a frame pointer, and a return.
+ * Users set an empty post_handler to ask that no jump changes the text after the probed
+ * instruction. For an empty function, compilers generate an endbr, a nop for ftrace, a frame
+ * pointer, and a return.
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
@@ -485,7 +492,7 @@ bool arch_post_is_empty(kprobe_post_handler_t post)
 	guard(mutex)(&text_mutex);
 	while (addr < end) {
 		if (ftrace_location(addr) == addr) {
-			/* A nop; or a call, while the function is traced */
+			/* Ftrace's nop, or its call while the function is traced */
 			addr += CALL_INSN_SIZE;
 			continue;
 		}
@@ -504,7 +511,8 @@ bool arch_post_is_empty(kprobe_post_handler_t post)
  * is_kprobe_optinsn_slot() - is an address in a detour buffer?
  * @addr: any address
  *
- * The answer stays valid only while a task is in the detour buffer, which is not freed then.
+ * The answer stays valid only if a task is in the detour buffer, since the buffer is not freed
+ * before the task has left it.
  *
  * Context: any in which RCU is watching.
  *

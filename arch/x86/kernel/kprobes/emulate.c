@@ -184,7 +184,7 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
-/* Resume in the copy, which raises the exception: a read failed, or the target is bad. */
+/* A read failed, or the target is bad: resume in the copy, which raises the exception. */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -214,7 +214,7 @@ static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs
 	return 1;
 }
 
-/* A far call to __KERNEL_CS: cs does not change. */
+/* A far call to __KERNEL_CS does not change cs: push cs, and do what a near call does. */
 static int __kprobes emulate_far_call(struct probepoint *pp, struct pt_regs *regs)
 {
 	int3_emulate_push(regs, (u16)regs->cs);
@@ -446,7 +446,7 @@ static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *ins
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 
-	/* CPUs differ about the size of the target. */
+	/* With the prefix, some CPUs truncate the target to 16 bits, and others do not. */
 	if (emulate_has_opsize_prefix(insn))
 		return NULL;
 	em->imm = pp->arch.next_ip + insn->immediate.value;
@@ -522,7 +522,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		return emulate_nop;
 	case 0x9a:
 	case 0xea:
-		/* Another segment may be a call gate or a task switch. */
+		/* Any other selector may be of a call gate or a task, which is not emulated. */
 		if (opsize || insn->immediate2.value != __KERNEL_CS)
 			return NULL;
 		em->imm = insn->immediate1.value;
@@ -558,7 +558,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 
 static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 {
-	/* With a lock prefix, every instruction that has an emulation raises #UD. */
+	/* With a lock prefix, all instructions that have an emulation raise #UD instead. */
 	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
 		return NULL;
 	switch (x86_insn_op(insn)) {

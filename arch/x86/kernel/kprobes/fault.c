@@ -27,8 +27,8 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 	bool handled;
 
 	/*
-	 * Not for faults of the fault_handler itself, or of an interrupt during the handler. Only
-	 * in the context of the level is @p certainly still registered.
+	 * Do not call it for an exception of the fault_handler itself, or of an interrupt that
+	 * arrived during the handler.
 	 */
 	if (level->in_fault || kprobe_level_context(level) != kprobe_context())
 		return false;
@@ -85,7 +85,7 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	regs->ip = fault->ip;
 	/*
 	 * A detour buffer has copies of several instructions. Call the fault_handlers for the
-	 * first one only, which is the probed one.
+	 * first copy only, since the first instruction is the probed one.
 	 */
 	if (!fault->where && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
 		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
@@ -117,7 +117,10 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 		return;
 	}
 	if (fault->where) {
-		/* A #DB or #MC after the copy and before the int3 that ends the step */
+		/*
+		 * Resume at the instruction that was interrupted. It may be the int3 that ends a
+		 * step, before which a #DB or #MC was raised: then the step goes on.
+		 */
 		if (fault->stepping)
 			x86_kprobe_step(fault->pp, regs, true);
 		regs->ip = fault->where;

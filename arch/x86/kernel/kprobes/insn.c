@@ -19,7 +19,7 @@
  *   to trap (int3, int, ud2) are refused with -EINVAL.
  *
  * x86_kprobe_decode() runs at registration, under kprobe_mutex. The safety check and machine
- * checks read text without it.
+ * checks read text without that mutex.
  */
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
@@ -137,7 +137,7 @@ out:
 	raw_local_irq_restore(flags);
 }
 
-/* Did kgdb write the int3 at @addr? Then the original instruction and its length are not known. */
+/* Did kgdb write the int3 at @addr? Then kprobes does not know the original instruction there. */
 static bool kprobe_is_debuggers_int3(unsigned long addr)
 {
 #ifdef CONFIG_KGDB

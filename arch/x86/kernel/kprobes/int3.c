@@ -9,10 +9,10 @@
  *
  * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level. If a
  * handler itself causes a hit, the hit has the handler's context: see x86_kprobe_hit_nested(). A
- * softirq, hard interrupt or NMI that interrupts a handler has a
- * context of its own, so its hits call their handlers. preempt_count counts the int3 itself as
- * an NMI, so the context that the int3 interrupted is compared. The handlers run in that context:
- * while they run, preempt_count does not count the int3.
+ * softirq, hard interrupt or NMI that interrupts a handler has a context of its own, so its hits
+ * call their handlers. preempt_count counts the int3 itself as an NMI, so the context that the int3
+ * interrupted is compared. The handlers run in that context: while they run, preempt_count does not
+ * count the int3.
  *
  * An NMI may interrupt this code at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
@@ -127,8 +127,9 @@ void kprobe_busy_end(void)
 EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
 
 /*
- * Leave an int3 whose handler has oopsed: undo what its entry code did. RCU and lockdep count such
- * exceptions for each CPU. Interrupts stay off, for the CPU and for lockdep.
+ * Leave an int3 whose handler has oopsed: undo what the entry code of the int3 did. RCU and lockdep
+ * count, for each CPU, the exceptions that are being handled, and this one will never return.
+ * Interrupts stay off, for the CPU and for lockdep.
  */
 static void int3_abandon(void)
 {
@@ -175,8 +176,9 @@ static bool __kprobes int3_is_removed(struct pt_regs *regs)
 	u8 text[2];
 
 	/*
-	 * Also read the byte before @addr: a two-byte int with vector 3 leaves the same address.
-	 * Call no function: a breakpoint in it would lead here again.
+	 * Also read the byte before @addr: cd 03, an int instruction with vector 3, ends where
+	 * an int3 would, and belongs to other code. Call no function: a breakpoint in it would
+	 * lead here again.
 	 */
 	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
 	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
@@ -199,9 +201,9 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
  * @context: the context, perhaps with the other bits of &struct kprobe_level.context
  * @regs: as for kprobe_enter(), which has failed
  *
- * This bounds the levels: a context that has two gets no more, whatever its handlers call. Levels
- * that an interrupt finds half filled have no context, and belong to contexts that it has
- * interrupted.
+ * This bounds the levels: a context that has two gets no more, whatever its handlers call. A level
+ * that an interrupt finds half filled belongs to a context that it has interrupted. Such a level
+ * has no context yet, so it does not count here.
  *
  * Context: any, with preemption disabled.
  *
@@ -212,7 +214,7 @@ struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_reg
 	struct kprobe_level *outer = kprobe_top_level();
 	s32 interrupted = context & KPROBE_CONTEXT_MASK;
 
-	/* Below &level[1] there is the sentinel. */
+	/* @outer - 1 exists: below &level[1], the lowest level in use, there is the sentinel. */
 	if (kprobe_level_context(outer) != interrupted ||
 	    kprobe_level_context(outer - 1) == interrupted)
 		return NULL;
@@ -220,23 +222,24 @@ struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_reg
 }
 
 /**
- * x86_kprobe_hit_nested() - handle a hit that a handler of the same context has made
+ * x86_kprobe_hit_nested() - handle a hit that a handler of the same context has caused
  * @pp: the probepoint
  * @context: as for x86_kprobe_take_second()
  * @regs: registers of the hit
  *
- * If the running handler may be hit, this calls the pre_handlers that may be nested. It does not,
- * and counts the hit as missed, if the hit is one
+ * If the probe whose handler runs has KPROBE_FLAG_NEST, this calls the pre_handlers of the probes
+ * with that flag, see kprobe_nests(). It calls none, and counts the hit as missed, if
  *
- * - of a handler that does not expect it;
- * - of the probepoint whose handler runs;
- * - in a handler that was called by this function: such a one may be on the way into another
- *   handler, as in rcu_read_lock(), and would be hit without end.
+ * - the probe whose handler runs does not have the flag;
+ * - its handler has hit its own probepoint;
+ * - its handler was called by this function. Handlers often call the same functions first, for
+ *   instance rcu_read_lock(): with probes in these, each nested hit would cause the next one,
+ *   without end.
  *
  * An interrupt or an NMI has another context, and two levels of its own. While the handlers run,
- * preemption is disabled, so unregister_kprobe() waits for them as for those of other hits. An
- * unregistered probe that still runs has no probepoint, which only means that one more hit is
- * handled.
+ * preemption is disabled, so unregister_kprobe() waits for them as for those of other hits. A probe
+ * that was unregistered while its handler runs has no probepoint. Then a hit of its former
+ * probepoint is handled, too, which does no harm.
  *
  * Context: the probed code's, with preemption disabled.
  *
@@ -248,7 +251,7 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	struct kprobe *runs = READ_ONCE(outer->probe);
 	bool redirected;
 
-	/* No probe is recorded while post_handlers wait for an emulation. */
+	/* NULL while x86_kprobe_emulate_with_post() emulates an instruction */
 	if (runs && kprobe_nests(runs) && READ_ONCE(runs->point) != pp)
 		level = x86_kprobe_take_second(context, regs);
 	if (!level) {
@@ -260,7 +263,7 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	return redirected;
 }
 
-/* A handler has caused the hit. No post_handlers are called. */
+/* Handle a hit that a handler has caused. Its post_handlers are not called. */
 static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs *regs)
 {
 	bool redirected;
@@ -293,7 +296,10 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
 	level->regs = NULL;
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);
-	/* If the emulation could not read memory, the CPU resumes in the copy. */
+	/*
+	 * If the emulation could not read memory, the CPU resumes in the copy, so the instruction
+	 * has not been executed yet.
+	 */
 	if (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy)
 		kprobe_run_post_handlers(pp, regs, level);
 	kprobe_leave(level);
@@ -319,8 +325,8 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	int skip;
 
 	/*
-	 * User space can set almost any instruction pointer: its code segment can have a base,
-	 * and 32-bit code wraps around at 4 GiB.
+	 * User space can set almost any instruction pointer, also the address of a probepoint:
+	 * its code segment can have a base, and 32-bit code wraps around at 4 GiB.
 	 */
 	if (user_mode(regs))
 		return 0;

@@ -85,7 +85,7 @@ void __kprobes arch_jprobe_return(void)
 	if (!call || kprobe_level_context(level) != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
-	/* The dropped functions did not unpoison their stack frames. */
+	/* The functions whose frames are dropped do not return, so they cannot unpoison these. */
 	if (IS_ENABLED(CONFIG_KASAN_STACK))
 		kasan_unpoison_range((void *)here, call->bp - here);
 	x86_jprobe_end(call->bp);

@@ -62,7 +62,7 @@ SYM_FUNC_START(x86_jprobe_call)
 	movq	RCX(%r10), %rcx
 	movq	R8(%r10), %r8
 	movq	R9(%r10), %r9
-	/* With variable arguments: the number of vector registers in use */
+	/* For a function with variable arguments, %al is the number of vector registers in use. */
 	movq	RAX(%r10), %rax
 #ifdef CONFIG_CFI_CLANG
 	call	jprobe_go_to_r11

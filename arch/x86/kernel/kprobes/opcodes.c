@@ -251,7 +251,7 @@ static const struct opcode_group groups[] = {
 	{ 0x00d0, 0x00d3, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */
 	{ 0x00f6, 0x00f7, "M.MMMMMM", "M.MMMMMM" },	/* test, not, neg, mul, div */
 	{ 0x00fe, 0x00fe, "MM......", "MM......" },	/* inc, dec */
-	{ 0x00ff, 0x00ff, "MMIRIRM.", "MMI.I.M." },	/* and call, jmp, push */
+	{ 0x00ff, 0x00ff, "MMIRIRM.", "MMI.I.M." },	/* inc, dec, call, jmp, push */
 	{ 0x0f00, 0x0f00, "MMMMMM..", "MMMMMM.." },	/* sldt, str, lldt, ltr, verr, verw */
 	/* sgdt, sidt, lgdt, lidt, smsw, rstorssp, lmsw, invlpg; see map_0f01 */
 	{ 0x0f01, 0x0f01, "MMMMMRMM", "........" },
@@ -421,7 +421,7 @@ static const u16 no_modrm_0f[16] = {
 	[0x8] = 0xffff,		/* jcc */
 	[0xa] = 0x0707,		/* a0 to a2, a8 to aa */
 	[0xc] = 0xff00,		/* bswap */
-	[0xf] = 0x8000,		/* ud0, about which CPUs differ */
+	[0xf] = 0x8000,		/* ud0: only some CPUs take a ModRM byte */
 };
 
 /* Do all instructions with this opcode of map 0f have an immediate? */
@@ -543,7 +543,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
 
-	/* A VEX opcode has one byte too. */
+	/* The opcode of a VEX instruction has one byte, too, but another meaning. */
 	if (insn->opcode.nbytes != 1 || insn_is_avx(insn))
 		return X86_KIND_OTHER;
 	switch (insn->opcode.bytes[0]) {
@@ -562,12 +562,12 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 		return X86_KIND_LOOP;
 	case 0xc7:	/* xbegin, or mov */
 		return modrm == 0xf8 ? X86_KIND_LOOP : X86_KIND_OTHER;
-	case 0x07:	/* pop, les, lds; and mov, in which es is 0 and ds is 3 */
+	case 0x07:	/* pop es, pop ds, les, lds */
 	case 0x1f:
 	case 0xc4:
 	case 0xc5:
 		return IS_ENABLED(CONFIG_X86_64) ? X86_KIND_OTHER : X86_KIND_LOAD_SEGMENT;
-	case 0x8e:
+	case 0x8e:	/* mov to the segment register @field: es is 0, ds is 3 */
 		return !IS_ENABLED(CONFIG_X86_64) && (field == 0 || field == 3) ?
 		       X86_KIND_LOAD_SEGMENT : X86_KIND_OTHER;
 	default:
@@ -585,7 +585,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
  * Code may use such an operand as the target of an indirect branch. It is a rip-relative
  * address that lea loads, an absolute displacement, or an immediate.
  *
- * Return: true if it does. False for relative branches, see x86_insn_branches().
+ * Return: true if one is. False for relative branches, see x86_insn_branches().
  */
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size)

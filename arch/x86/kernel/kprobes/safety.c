@@ -148,7 +148,7 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 		return KPROBE_REASON_JUMP_ENDBR;
 
 	if (x86_insn_branches(insn, addr, &target)) {
-		/* CPUs treat an operand-size prefix of a branch differently. */
+		/* With an operand-size prefix, only some CPUs truncate the target to 16 bits. */
 		if (x86_insn_kind(insn) == X86_KIND_LOOP || x86_insn_has_prefix(insn, 0x66))
 			return KPROBE_REASON_JUMP_NO_NEAR_FORM;
 		scoped_guard(preempt)
@@ -156,7 +156,7 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 				return KPROBE_REASON_JUMP_NOT_MOVABLE;
 		return KPROBE_REASON_NONE;
 	}
-	/* Padding. If a branch leads there, the check finds the branch. */
+	/* An int3 as padding. If a branch leads to it, safety_check_targets() finds the branch. */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return KPROBE_REASON_NONE;
 	if (x86_insn_kind(insn) == X86_KIND_RET || x86_insn_boostable(insn))
@@ -255,7 +255,7 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
-	/* With preemption enabled, the module's name may be freed. */
+	/* Copy the name with preemption disabled: after that, the module may be freed. */
 	scoped_guard(preempt)
 		if (kallsyms_lookup(g->start, &size, &offset, &module, hot.name) && module)
 			strscpy(hot.module, module);
@@ -390,7 +390,7 @@ static bool safety_may_branch_into(struct jump_group *g, unsigned long start, un
 		case 0x70 ... 0x7f:		/* jcc */
 		case 0xe0 ... 0xe3:		/* loop, jcxz */
 		case JMP8_INSN_OPCODE:
-		case INT3_INSN_OPCODE:		/* other code may have replaced one of these */
+		case INT3_INSN_OPCODE:		/* other code's, perhaps in place of a branch */
 			target = start + 2 + (s8)p[1];
 			if (target - first < size)
 				return true;
@@ -446,7 +446,10 @@ static void safety_check_reserved(struct kprobe_jump *jump)
 		safety_refuse(jump, KPROBE_REASON_JUMP_PATCHED);
 }
 
-/* Find the function of @jumps[0], and the jumps that follow in the same one. */
+/*
+ * Group @jumps[0] with the jumps after it in the same function. Return: false if @jumps[0] is in no
+ * function.
+ */
 static bool safety_find_group(struct jump_group *g, struct kprobe_jump *jumps, unsigned int nr)
 {
 	unsigned long size, offset;

@@ -39,7 +39,7 @@
 
 #define PUSH_IMM32_OPCODE	0x68
 
-/* A size class of kmalloc(). The next one is twice as large. */
+/* 512 bytes is a size class of kmalloc(). For a larger struct, kmalloc() would use 1024 bytes. */
 static_assert(sizeof(struct probepoint) <= 512);
 
 /**
@@ -179,7 +179,7 @@ int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, un
 	}
 	if (x86_insn_kind(insn) == X86_KIND_JMP)
 		return x86_kprobe_emit_branch(buf, JMP32_INSN_OPCODE, at, target);
-	/* jcc: the near form has a prefix, and the same condition. */
+	/* jcc: the near form has a second opcode byte, and the same condition bits. */
 	buf[0] = 0x0f;
 	ret = x86_kprobe_emit_branch(buf + 1, 0x80 | (op & 0xf), at + 1, target);
 	return ret < 0 ? ret : 1 + ret;
@@ -326,7 +326,10 @@ int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **
 
 	lockdep_assert_held(&kprobe_mutex);
 	*old = NULL;
-	/* A step or an emulation calls the post_handlers in C. */
+	/*
+	 * Only a boosted slot calls post_handlers itself. After a step or an emulation, C code
+	 * calls them, so any slot will do.
+	 */
 	if (ap->slot.form >= X86_SLOT_BOOST && !ap->emulation.run && ap->slot.form != form) {
 		ret = slot_make(pp, form);
 		if (ret)
@@ -345,7 +348,7 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 
 	if (boost)
 		return insn->copy == X86_COPY_NONE ? X86_SLOT_NONE : X86_SLOT_BOOST;
-	/* A branch is emulated if it is not boosted. */
+	/* A branch that is not boosted is emulated, without a slot. */
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
 
@@ -552,7 +555,7 @@ void arch_disarm_probepoint(struct probepoint *pp)
  * arch_kprobes_sync() - make all CPUs see the text that was patched
  *
  * int3 is handled with interrupts off. So when every online CPU has taken the interrupt that this
- * sends, no CPU has hit a removed breakpoint without having looked up its probepoint.
+ * sends, each CPU that hit a breakpoint before its removal has already looked up the probepoint.
  *
  * Context: sleeps; text_mutex is held.
  */
@@ -567,7 +570,7 @@ void arch_kprobes_sync(void)
  * @offset: requested offset from there, in bytes
  * @is_entry: result: the address counts as the entry of the function
  *
- * An indirect call must find the endbr.
+ * An int3 in place of the endbr would make indirect calls of the function raise #CP.
  *
  * Return: the address to probe.
  */

@@ -17,7 +17,7 @@
 
 #include "x86.h"
 
-/* Slots are in the address range of modules; most addresses are not. */
+/* Slots are in the address range of modules: for most addresses this saves the lookup. */
 static __always_inline bool slot_lookup_is_candidate(unsigned long ip)
 {
 	return ip - MODULES_VADDR < MODULES_END - MODULES_VADDR;
@@ -93,8 +93,9 @@ unsigned long __kprobes x86_kprobe_text_ip(unsigned long ip)
 }
 
 /*
- * Return: the probepoint whose call of ftrace pushed @pushed, if @ip is what its pre_handlers
- * or post_handlers see; or NULL.
+ * @pushed may be the return address that ftrace's call at an ftrace-based probepoint pushed.
+ * Return: that probepoint, if its pre_handlers or post_handlers see @ip as instruction pointer; or
+ * NULL.
  */
 static struct probepoint *slot_lookup_ftrace_call(unsigned long pushed, unsigned long ip)
 {

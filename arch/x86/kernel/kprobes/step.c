@@ -155,12 +155,18 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	again = step->again;
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
-	/* See x86_kprobe_emulate_again(). If memory cannot be read, the CPU resumes in the copy. */
+	/*
+	 * x86_kprobe_emulate_again() has let the CPU execute only the int3. If the emulation cannot
+	 * read memory, it lets the CPU resume in the copy.
+	 */
 	if (unlikely(again) && pp->arch.emulation.run) {
 		pp->arch.emulation.run(pp, regs);
 		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	}
-	/* If a handler made the hit, its level is still taken: see int3_nested(). */
+	/*
+	 * If a handler has caused the hit, the handler's level is still taken, so
+	 * kprobe_enter_int3() fails: nested hits call no post_handlers, see int3_nested().
+	 */
 	if (run_post && kprobe_enter_int3(&level, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);
 		kprobe_leave(level);

@@ -9,9 +9,10 @@
  *   9.
  * - Arguments of C functions are in %eax, %edx and %ecx. A call of C preserves only %ebx, %esi
  *   and %edi; %ebp is the encoded frame pointer. %edi always has the saved flags.
- * - Segment registers are saved, but not loaded: they are the kernel's. A function that loads
- *   ds or es gets no detour buffer, and after the first such instruction no slot with
- *   post_handlers. fs is the kernel's everywhere.
+ * - Segment registers are saved, but not loaded: they have the kernel's values already. In a
+ *   function that loads ds or es, that may not be true. Such a function gets no detour buffers,
+ *   and after the first such instruction no slots that call post_handlers. fs has the kernel's
+ *   value everywhere.
  * - There are no return thunks, no call depth tracking and no Xen PV, and every processor has
  *   sahf.
  */
@@ -64,7 +65,7 @@
 
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
- * The code that uses this macro pushes an ip next.
+ * The caller pushes an ip next.
  */
 .macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushl	%eax			/* the first word of the gap */
@@ -155,8 +156,8 @@
 .endm
 
 /*
- * Give the level back, and enable preemption, see trampolines_64.S. Needs %ebx as
- * KPROBE_TRAMPOLINE_TAKE_LEVEL left it.
+ * Free the level, and enable preemption, see trampolines_64.S. %ebx must have the value that
+ * KPROBE_TRAMPOLINE_TAKE_LEVEL left.
  */
 .macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
@@ -173,7 +174,7 @@
 #endif
 .endm
 
-/* Load %ebx as KPROBE_TRAMPOLINE_TAKE_LEVEL left it. */
+/* Load %ebx again, with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left. */
 .macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
@@ -233,7 +234,7 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * %esi is used like %r13 in trampolines_64.S.
+ * While they run, %esi has the address of the next instruction, as %r13 in trampolines_64.S.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -266,7 +267,10 @@ SYM_CODE_START(kprobe_post_trampoline)
 .Lpost_slowpath:
 	KPROBE_SANITIZE_FLAGS .Lpost_checked
 
-	/* A handler has caused this hit. It was counted as missed before the instruction. */
+	/*
+	 * A handler has caused this hit, so no post_handler is called. The hit was counted as
+	 * missed before the instruction was executed.
+	 */
 .Lpost_missed:
 #ifdef CONFIG_PREEMPT_COUNT
 	decl	PREEMPT_COUNT
@@ -288,7 +292,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movl	-KPROBE_DETOUR_AFTER_CALL(%eax), %eax
-	/* ip: one byte after the probed address; unwinders allow for it */
+	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	pushl	PROBEPOINT_hit_ip(%eax)
 	KPROBE_TRAMPOLINE_SAVE_REGS
 	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
@@ -296,7 +300,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lin_c\@
 	.if \several
-	/* probepoint_set(); %esi points into its list, which NULL ends */
+	/* probepoint_set(); %esi points into the set's list of probes, which ends with NULL */
 	movl	PROBEPOINT_set(%eax), %esi
 	movl	PROBE_SET_probes(%esi), %eax
 	testl	%eax, %eax
@@ -397,7 +401,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	/* As arch_kretprobe_begin() does */
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lreturn_missed
-	/* Does the call have one instance, the first on the list, and a handler? */
+	/*
+	 * Is the first instance on the task's list the one of this call, and does its return probe
+	 * have a handler?
+	 */
 	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
 	movl	TASK_kretprobe_instances(%edx), %eax
 	testl	%eax, %eax
@@ -457,11 +464,11 @@ SYM_CODE_START(__kretprobe_trampoline)
 	KPROBE_SANITIZE_FLAGS .Lreturn_checked
 
 .Lreturn_no_handler:
-	/* If the return probe was unregistered, C ends the call. */
+	/* If the return probe was unregistered during the call, let C handle the return. */
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
 	je	.Lreturn_several
-	/* Unwinders use the ip as soon as the instance is off the list. */
+	/* As soon as the instance is off the list, unwinders need the return address as the ip. */
 	movl	%esi, PT_EIP(%esp)
 	movl	%eax, %ebx
 	jmp	.Lreturn_handled
@@ -511,7 +518,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
-	/* ip: one byte after the probed address; unwinders allow for it */
+	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	leal	KPROBE_FTRACE_HIT_IP(%eax), %eax
 	pushl	%eax
 	KPROBE_TRAMPOLINE_SAVE_REGS

@@ -26,8 +26,8 @@
  *
  *	                 stack of the probed function
  *	regs + 1 + GAP:  return address of the trampoline, in the slot or detour buffer
- *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes, the same as for a breakpoint: a
- *	                 handler may push a word
+ *	regs + 1:        gap of KPROBE_TRAMPOLINE_GAP bytes, as after a breakpoint: room for a
+ *	                 handler that emulates a push
  *	regs:            struct pt_regs, with the sp of the probed function
  *
  * If a handler redirects execution, it may have changed the stack pointer, too. Then the
@@ -60,8 +60,9 @@
 	.text
 
 /*
- * Let unwinders use the return address on the stack that ends @offset bytes above @reg. @signal: 1
- * if no call precedes the original of that address.
+ * Tell unwinders that the return address is the word that ends @offset bytes above @reg. @signal:
+ * 1 if no call precedes the original of that address. Then unwinders look up the address itself,
+ * and not the byte before it.
  */
 .macro KPROBE_HINT_WORD offset:req reg=ORC_REG_SP signal=0
 	UNWIND_HINT sp_reg=\reg sp_offset=\offset type=UNWIND_HINT_TYPE_CALL signal=\signal
@@ -101,8 +102,8 @@
  */
 .macro KPROBE_TRAMPOLINE_CHECK_SLOWPATH slowpath:req test_flags=1
 	/*
-	 * The replacement is shorter than the movq, so the movq is not padded
-	 * with nops.
+	 * The jmp is not longer than the movq, so no nops are added to the movq,
+	 * which CPUs without call depth tracking would execute.
 	 */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \slowpath", X86_FEATURE_CALL_DEPTH
 	.if \test_flags
@@ -143,18 +144,19 @@
 .endm
 
 /*
- * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, if %r14
- * is -1, or if the CPU has no sahf. Changes %ah.
+ * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, of which
+ * %r14 has a copy, if %r14 is -1, or if the CPU has no sahf. Changes %ah.
  *
  * popf is slower than most of what a trampoline does. It is not needed if C code ran with the saved
- * flags, which %r14 holds then, and no handler changed them: the other flags are unchanged.
+ * flags, and no handler changed these: then all but the arithmetic flags still have their values.
  *
- * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is 8 in
- * the upper byte. The only other flags that can be set there are the trap flag, 1, and the
- * interrupt flag, 2. So subtracting -0x78 from the upper byte overflows only if the 8 is set.
+ * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is bit 3 (8)
+ * of the upper byte. The cmpb sets it: the only other flags that can be set in the upper byte are
+ * the trap flag, 1, and the interrupt flag, 2, so subtracting -0x78 from the byte overflows only
+ * if the 8 is set. sahf does not change it.
  *
- * An NMI or an interrupt restores the flags that it interrupted. If a debugger changes the trap
- * flag before the trampoline returns, sahf keeps that change; popf would undo it.
+ * An NMI or an interrupt that arrives here restores the flags that it interrupted. If a debugger
+ * changes the trap flag before the trampoline returns, sahf keeps that change; popf would undo it.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpq	EFLAGS(%rsp), %r14
@@ -170,8 +172,8 @@
  */
 .macro KPROBE_TRAMPOLINE_RETURN_NOFLAGS gap=KPROBE_TRAMPOLINE_GAP signal=1
 	/*
-	 * Unwinders must use the return address from here on: an interrupt may overwrite popped
-	 * registers.
+	 * From here on, unwinders must use the return address instead of struct pt_regs: an
+	 * interrupt may overwrite the registers that are popped already.
 	 */
 	KPROBE_HINT_WORD FRAME_SIZE+\gap+8 signal=\signal
 	POP_REGS
@@ -180,7 +182,10 @@
 	RET
 .endm
 
-/* Restore all registers, and return. Needs %r14 as KPROBE_LOAD_FLAGS does. */
+/*
+ * Restore all registers, and return. %r14: the saved flags, or -1 to load the flags with popf, see
+ * KPROBE_LOAD_FLAGS.
+ */
 .macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP signal=1
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_TRAMPOLINE_RETURN_NOFLAGS gap=\gap signal=\signal
@@ -237,7 +242,9 @@
 
 /*
  * The code at @nested: jump to @take if the context of the hit has interrupted the handler, or to
- * @miss if the handler runs in that context. The level's context is never nested in the hit's.
+ * @miss if the handler runs in that context. There is no third case: a handler whose context has
+ * interrupted that of the hit would have ended by now. So it is enough to test whether the contexts
+ * differ.
  */
 .macro KPROBE_NESTED take:req miss:req
 	UNWIND_HINT_REGS
@@ -250,8 +257,8 @@
 
 /*
  * Free the level, and enable preemption. Jump to @resched if a reschedule was requested.
- * Omit @resched if kprobe_redirect() follows, which reschedules. Needs %r12 as
- * KPROBE_TRAMPOLINE_TAKE_LEVEL left it.
+ * Omit @resched if kprobe_redirect() follows, which reschedules. %r12 must still have the value
+ * that KPROBE_TRAMPOLINE_TAKE_LEVEL left.
  */
 .macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
 	/* kprobe_leave() */
@@ -270,8 +277,8 @@
 
 /*
  * Call the handler in %rax. With FineIBT an indirect call must check the type of the function,
- * and must not go to its first instruction. Only the compiler can generate that call: the C
- * function @checked makes it, and has the handler as its last argument, in @reg.
+ * and must not go to its first instruction. Only the compiler can generate such a call. So call the
+ * C function @checked, which gets the handler as its last argument, in @reg, and calls it.
  */
 .macro KPROBE_CALL_HANDLER checked:req reg:req
 #ifdef CONFIG_CFI_CLANG
@@ -306,7 +313,10 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	%rax, RSP(%rsp)
 .Lkprobe_trampoline_resume:
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
-	/* call_depth_return_thunk() changes flags. Do the same, before they are loaded. */
+	/*
+	 * Count the return here, before the flags are loaded, because the return thunk that counts
+	 * returns, call_depth_return_thunk(), changes flags. The RET below is a plain one then.
+	 */
 	ALTERNATIVE "jmp .Lresume_counted", "", X86_FEATURE_CALL_DEPTH
 	CALL_THUNKS_DEBUG_INC_RETS
 	shlq	$5, PER_CPU_VAR(pcpu_hot + X86_call_depth)
@@ -333,7 +343,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	RIP(%rsp), %rax
 	movq	EFLAGS(%rsp), %rdx
 	movq	%rax, -8(%rdi)
-	/* Unwinders must use that word: the next pushes may overwrite struct pt_regs. */
+	/* From here on, unwinders must use that word: the next stores may overwrite pt_regs. */
 	KPROBE_HINT_WORD 0 reg=ORC_REG_DI signal=1
 	movq	RDI(%rsp), %rax
 	movq	%rdx, -16(%rdi)
@@ -409,7 +419,10 @@ SYM_CODE_START(kprobe_post_trampoline)
 .Lpost_nested:
 	KPROBE_NESTED .Lpost_take, .Lpost_missed
 
-	/* A handler has caused this hit. It was counted as missed before the instruction. */
+	/*
+	 * A handler has caused this hit, so no post_handler is called. The hit was counted as
+	 * missed before the instruction was executed.
+	 */
 .Lpost_missed:
 	KPROBE_PREEMPT_ENABLE_NO_RESCHED
 #ifndef CONFIG_PREEMPTION
@@ -432,7 +445,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movq	-KPROBE_DETOUR_AFTER_CALL(%rax), %rax
-	/* ip: one byte after the probed address; unwinders allow for it */
+	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	pushq	PROBEPOINT_hit_ip(%rax)
 	KPROBE_TRAMPOLINE_SAVE_REGS
 	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
@@ -440,7 +453,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lnested\@, .Ltake\@
 	.if \several
-	/* probepoint_set(); %rbx points into its list, which NULL ends */
+	/* probepoint_set(); %rbx points into the set's list of probes, which ends with NULL */
 	movq	PROBEPOINT_set(%rax), %rbx
 	movq	PROBE_SET_probes(%rbx), %rdi
 	testq	%rdi, %rdi
@@ -521,9 +534,10 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
  * __kretprobe_trampoline - a probed function has returned here
  *
  * The function's return popped an entry of the CPU's return predictor, and the return at the end
- * pops another. The call here pushes one, so the predictor stays balanced. The call also pushes a
- * word to the stack slot that held the trampoline's address. An unwinder that finds this word looks
- * up the real return address. That address replaces the word before the return at the end.
+ * pops another. The call here pushes one, so the predictor stays balanced. The call also pushes its
+ * own return address, to the stack slot from which the function's return popped the trampoline's
+ * address. An unwinder that finds this word looks up the real return address. Before the return at
+ * the end, the trampoline or C replaces the word with the real return address.
  */
 	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
@@ -554,7 +568,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	/* As arch_kretprobe_begin() does */
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lreturn_nested, .Lreturn_take
-	/* Does the call have one instance, the first on the list, and a handler? */
+	/*
+	 * Is the first instance on the task's list the one of this call, and does its return probe
+	 * have a handler?
+	 */
 	movq	PER_CPU_VAR(pcpu_hot + X86_current_task), %r13
 	movq	TASK_kretprobe_instances(%r13), %rbx
 	testq	%rbx, %rbx
@@ -595,8 +612,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 .Lreturn_leave:
 	/*
-	 * With call depth tracking, the function's own return changed the arithmetic flags, so
-	 * this one may change them, too. Xen PV always takes popf, because of IOPL.
+	 * With call depth tracking, RET is a return thunk that changes the arithmetic flags. The
+	 * function's own return has changed them already, so its caller does not rely on them.
+	 * Xen PV always takes popf, because of IOPL.
 	 */
 	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf gap=0 signal=0
 
@@ -613,10 +631,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
-	/* If the return probe was unregistered, C ends the call. */
+	/* If the return probe was unregistered during the call, let C handle the return. */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	je	.Lreturn_several
-	/* Unwinders use the ip as soon as the instance is off the list. */
+	/* As soon as the instance is off the list, unwinders need the return address as the ip. */
 	movq	%r15, RIP(%rsp)
 	jmp	.Lreturn_handled
 
@@ -693,8 +711,9 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  *
- * At the call of a function, none of KPROBE_UNSAFE_FLAGS is set, and the arithmetic flags are
- * undefined. So flags are not restored, unless a handler has changed them.
+ * When a function is called, none of KPROBE_UNSAFE_FLAGS is set, and the function does not rely on
+ * the arithmetic flags. So the trampoline does not restore the flags, unless a handler has changed
+ * the saved ones.
  *
  * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
  * taken finds an unusual case, the trampoline calls kprobe_ftrace_hit(), which starts again:
@@ -706,15 +725,15 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  *   NMI restores it.
  * - The table, the probepoint and the probe are valid until preemption is enabled. Each address
  *   depends on the one before it.
- * - An interrupt or an NMI may hit this trampoline at any instruction. It leaves the levels as
- *   it finds them.
+ * - An interrupt or an NMI may arrive at any instruction here, and call this trampoline, too. It
+ *   leaves the levels as it finds them.
  *
  * Unwinders recognise the registers by the ip and the word that the call pushed, also before the
  * level is taken; see x86_kprobe_trampoline_of_regs().
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
-	/* ip: one byte after the probed address; unwinders allow for it */
+	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	leaq	KPROBE_FTRACE_HIT_IP(%rax), %rax
 	pushq	%rax
 	KPROBE_TRAMPOLINE_SAVE_REGS
@@ -745,8 +764,8 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 
 	/*
 	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does. The return thunk of this
-	 * trampoline's RET counts the return, and may change flags, which are undefined at
-	 * an entry. kprobe_trampoline_popf counts its return itself.
+	 * trampoline's RET counts the return. It may change the flags, on which a function
+	 * does not rely at its entry. kprobe_trampoline_popf counts its return itself.
 	 */
 	UNWIND_HINT_REGS
 .Lftrace_slowpath:
@@ -786,9 +805,9 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
  * - In the context of a running handler the hit may be missed. So this code runs
  *   only while no level of the CPU is taken. If a level is taken, even by an
  *   interrupted handler, kprobe_ftrace_trampoline decides.
- * - An interrupt or an NMI may hit this or another probe at any instruction. If
- *   it takes the cached instance, the cmpxchg fails. It leaves the task's list
- *   as it finds it.
+ * - An interrupt or an NMI may arrive at any instruction, and hit this or another
+ *   probe. If that hit takes the cached instance, the cmpxchg here fails. When the
+ *   interrupt returns, the task's list is as it was.
  * - An unwinder in an NMI that finds the trampoline's address on the stack finds the instance on
  *   the list.
  * - The set may be replaced at any time, and the address then moves to another filter. The
@@ -873,7 +892,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	jmp	kprobe_ftrace_trampoline
 
 #ifdef CONFIG_PREEMPTION
-	/* A task that is preempted needs a stack that all unwinders can follow. */
+	/* The task may be preempted here: save all registers, so that any unwinder can go on. */
 .Ltrack_resched:
 	popq	%rcx
 	popq	%rax

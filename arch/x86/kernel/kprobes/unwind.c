@@ -211,9 +211,9 @@ static struct llist_node *__kprobes unwind_search_after(struct llist_node *insta
  * x86_recover_return() - find the real return address of a function, for a handler
  * @addr: the return address that the handler's return probe or tracer found, which may be
  *	another tracer's trampoline
- * @slot: where it was on the stack
- * @instance: the instance of a return probe that has @addr, or NULL
- * @node: the node of rethook that has @addr, or NULL
+ * @slot: the stack slot that contained @addr
+ * @instance: the instance of a return probe that recorded @addr as return address, or NULL
+ * @node: the node of rethook that recorded @addr as return address, or NULL
  *
  * Context: at the entry or the return of the function, with preemption disabled.
  *
@@ -227,7 +227,7 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 	/* @addr is never in a slot: the copy of a call pushes the original return address. */
 	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
-	/* At the entry, another tracer may have replaced @addr on the stack since then. */
+	/* At the entry, another tracer may have replaced @addr after the caller read the stack. */
 	if (!instance && !node && unwind_is_trampoline(READ_ONCE(*slot)))
 		addr = READ_ONCE(*slot);
 	memset(&state, 0, sizeof(state));
@@ -235,6 +235,6 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 #ifdef CONFIG_RETHOOK
 	state.kr_cur = node;
 #endif
-	/* rethook returns 0 for an unknown address. */
+	/* If rethook has no record of the address, it returns 0: keep @addr. */
 	return unwind_find_return(&state, addr, slot, unwind_search_after(instance)) ?: addr;
 }

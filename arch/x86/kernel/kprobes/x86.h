@@ -4,9 +4,10 @@
 /* Kernel probes on x86: what the files of this directory share. */
 
 /*
- * Bytes between the word that the call of a trampoline pushed and the registers that the
- * trampoline saves. Together with that word, they have the size of the gap that the entry code of
- * int3 leaves; a CPU with FRED leaves more.
+ * Size of the gap between the word that the call of a trampoline pushed and the registers that the
+ * trampoline saves. A handler that emulates a push writes to that word or to the gap. Both together
+ * have the size of the gap that the entry code of int3 leaves, so a handler has the same room in
+ * either case. A CPU with FRED leaves more.
  */
 #ifdef CONFIG_X86_64
 #define KPROBE_TRAMPOLINE_GAP	40
@@ -16,7 +17,7 @@
 
 /*
  * Flags that are usually clear in the kernel. C code must not run with DF, NT or AC, and Xen PV
- * sets IOPL. If one was set, the trampoline restores the flags with popf.
+ * sets IOPL. If one was set at a hit, the trampoline restores the flags with popf instead of sahf.
  */
 #define KPROBE_UNSAFE_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
@@ -33,7 +34,10 @@
 
 struct x86_jprobe_call;
 
-/* Slots are in the address range of modules; on 32-bit x86 that is the range of vmalloc(). */
+/*
+ * Slots are in the address range of modules, from which branches reach the text of the kernel and
+ * of modules. On 32-bit x86 that is the range of vmalloc().
+ */
 #define KPROBE_SLOTS_START	MODULES_VADDR
 #define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
 
@@ -47,12 +51,13 @@ static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 }
 
 /**
- * struct kprobe_detour_map - the originals of the copies; at the end of a detour buffer
- * @at: for each copy, the offset in the buffer of the code after it
- * @from: for each copy, the offset from the probed address of the original of that code;
- *	KPROBE_DETOUR_CALLED if the copy is a call that has pushed its return address, and @at
- *	is its jump
- * @nr: number of copies. A slot has INT3_INSN_OPCODE here, which fills the rest of a slot.
+ * struct kprobe_detour_map - table at the end of a detour buffer, from copies to originals
+ * @at: for each copy, the offset in the buffer of the code after it. For the copy of a call, a push
+ *	and a jump: the offset of the jump
+ * @from: for each copy, the offset from the probed address of the original of the code after it.
+ *	For the copy of a call: KPROBE_DETOUR_CALLED
+ * @nr: number of copies. An instruction slot, whose unused bytes are int3s, has INT3_INSN_OPCODE
+ *	here.
  */
 struct kprobe_detour_map {
 	u8 at[KPROBE_JUMP_SIZE];
@@ -144,7 +149,7 @@ static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead
 	       (dead && bytes[0] == INT3_INSN_OPCODE);
 }
 
-/* Does code at @target only return? */
+/* Is @target a return thunk, so that a jump to it is a return? */
 static inline bool x86_is_return_thunk(unsigned long target)
 {
 	return target == (unsigned long)x86_return_thunk ||
@@ -236,7 +241,7 @@ static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
 __visible bool kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs);
 __visible void kprobe_detour_redirected(struct kprobe *p);
 
-/* kprobe_enter() for a hit of an int3, whose entry code has changed the context */
+/* kprobe_enter() for an int3, whose entry code has added KPROBE_CONTEXT_INT3 to the context */
 static __always_inline
 bool kprobe_enter_int3(struct kprobe_level **level, struct kprobe *probe, struct pt_regs *regs)
 {
@@ -294,7 +299,8 @@ static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_reg
 
 /*
  * Call the post_handlers at @level from an int3, after an instruction was emulated or
- * single-stepped. If a post_handler redirects execution, the CPU resumes there.
+ * single-stepped. If a post_handler has redirected execution, the CPU resumes at the address that
+ * the handler set, or at the copy of that instruction in a detour buffer.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)
