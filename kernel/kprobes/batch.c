@@ -97,7 +97,7 @@ int probepoints_stage(struct list_head *changes)
 	}
 	optimizer_unoptimize_for_post(changes);
 	ret = probepoint_table_reserve(new);
-	/* Last, since it is the most expensive to undo. */
+	/* Arm ftrace last, since that is the most expensive step to undo. */
 	return ret ?: kprobe_ftrace_arm(changes);
 }
 

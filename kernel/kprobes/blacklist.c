@@ -25,7 +25,7 @@ static struct maple_tree blacklist = MTREE_INIT(blacklist, MT_FLAGS_USE_RCU);
 
 static int blacklist_add(unsigned long start, unsigned long end)
 {
-	/* Any pointer will do: the range is the key. */
+	/* Only the range matters: the entry can be any pointer but NULL. */
 	return mtree_store_range(&blacklist, start, end - 1, &blacklist, GFP_KERNEL);
 }
 
@@ -43,7 +43,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
-	/* At least 1, so that kprobe_add_area_blacklist() ends whatever kallsyms returns. */
+	/* At least 1, so that the loop in kprobe_add_area_blacklist() ends in any case. */
 	size = size > offset ? size - offset : 1;
 	return blacklist_add(entry, entry + size) ?: (int)size;
 }
@@ -179,8 +179,9 @@ static unsigned long blacklist_whole_function(char *symbol)
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
  * @addr: an address inside a function that can be probed
  *
- * For the other instructions under a jump. A function may also be on the blacklist because of its
- * name. Only within_kprobe_blacklist() looks up the name, which takes longer.
+ * For the other instructions under a jump. If the function is NAME.SUFFIX, only
+ * within_kprobe_blacklist() also looks up NAME, which takes longer. That was done for the probed
+ * address, which is in the same function.
  *
  * Context: any in which RCU is watching.
  *

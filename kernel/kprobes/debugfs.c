@@ -90,10 +90,7 @@ static void kprobe_list_show_address(struct seq_file *m, const char *prefix, uns
 	seq_printf(m, "%s%0*lx", prefix, (int)(2 * sizeof(addr)), addr);
 }
 
-/*
- * Show the address of a probe; 0 if it waits for a module: then its addr means
- * nothing.
- */
+/* Show the address of a probe; 0 if it waits for a module, since it has no address then. */
 static void kprobe_list_show_probed(struct seq_file *m, struct kprobe *p)
 {
 	kprobe_list_show_address(m, "", kprobe_is_waiting(p) ? 0 : (unsigned long)p->addr);
@@ -107,7 +104,7 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 	const char *sym;
 	/* Other code may have been loaded at the address: show what the user gave. */
 	if (kprobe_gone(p) || kprobe_is_waiting(p)) {
-		/* The owner of a probe that does not wait may have freed the name. */
+		/* The user of a GONE probe may have freed the name: read it without faulting. */
 		sym = p->symbol_name &&
 		      strncpy_from_kernel_nofault(name, p->symbol_name, sizeof(name)) > 0 ?
 		      name : NULL;
@@ -232,7 +229,7 @@ static int kprobe_optimizer_show(struct seq_file *m, void *v)
 	enum kprobe_reason why;
 	const char *status;
 
-	/* There is no probepoint for probes that wait for a module. */
+	/* Skip kprobe_waiting: probes that wait for a module have no probepoint. */
 	if (!addr)
 		return 0;
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {

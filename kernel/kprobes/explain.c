@@ -36,13 +36,13 @@
 
 #include "internal.h"
 
-/* The names of a module and of a symbol, and an offset; or an address */
+/* Maximum length of a location: a module's name, a symbol and an offset; or an address */
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
 
 /* Enough for the usage, which has a line for each reason. An answer is shorter. */
 #define ANSWER_MAX	(16 * 1024)
 
-/* Number of places that are checked at a time. The functions of these are decoded once. */
+/* Number of places that are checked in one batch. For a batch, each function is decoded once. */
 #define PLACES_MAX	1024
 
 /**
@@ -370,7 +370,7 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 	 */
 	offset = max(list->offset, (unsigned long)q->place.addr - function);
 	offset += q->e.length ?: sizeof(kprobe_opcode_t);
-	/* A blacklisted or patched range gets one line. */
+	/* All of a blacklisted or patched range gets one line: go to its end. */
 	if (q->place.range.end)
 		offset = max(offset, q->place.range.end - function);
 	return offset < list->size ? offset : 0;
@@ -455,7 +455,7 @@ static void explain_find_function(struct place_list *list, unsigned long addr)
 	list->named = 0;
 	list->named_size = 0;
 	list->no_events = false;
-	/* With preemption enabled, the module's name may be freed. */
+	/* @module points into the module, which may be freed once preemption is enabled. */
 	guard(preempt)();
 	if (!kallsyms_lookup(addr, &size, &offset, &module, name))
 		return;
@@ -828,7 +828,7 @@ static ssize_t explain_write(struct file *file, const char __user *buf, size_t c
 	if (!err) {
 		guard(mutex)(&f->lock);
 		err = explain_answer(f, name, &location);
-		/* seq_read() starts again at 0. */
+		/* Let the next read start at the beginning of the new answer. */
 		if (!err)
 			*pos = 0;
 	}

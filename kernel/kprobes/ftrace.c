@@ -231,7 +231,10 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 	if (!f->ops.trampoline)
 		f->ops.trampoline = kprobe_filter_trampoline(f);
 	do {
-		/* BPF answers -EAGAIN, after 1 ms, while it changes what it calls there. */
+		/*
+		 * BPF returns -EAGAIN, after it has slept for 1 ms, while it changes its own
+		 * trampoline of such a function.
+		 */
 		ret = kprobe_filter_try_add(f, ips, nr);
 	} while (ret == -EAGAIN && --tries);
 	if (!ret)

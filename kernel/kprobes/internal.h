@@ -394,7 +394,7 @@ static inline bool is_jprobe(const struct kprobe *p) { return false; }
 
 #endif
 
-/* Bytes of room in an instance for private data, at least, if there is any */
+/* Minimum size of the private data in an instance, in bytes, if a return probe has such data */
 #define KRETPROBE_DATA_MIN	((size_t)16)
 
 /* pool.c and pool_shared.c */

@@ -28,7 +28,7 @@
 
 #include "internal.h"
 
-/* register_jprobes() and unregister_jprobes() cast an array of pointers. */
+/* register_jprobes() and unregister_jprobes() pass an array of jprobes on as one of kprobes. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
 /* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */
@@ -85,7 +85,7 @@ static bool __kprobes jprobe_is_first(struct jprobe *jp, enum jprobe_misuse misu
 	return !test_and_set_bit(misuse, &jp->reported);
 }
 
-/* The handler may have taken a lock without releasing it, for example. */
+/* Called if the handler has changed preempt_count, for example by not releasing a lock */
 static noinline void __kprobes jprobe_restore_preempt_count(struct jprobe *jp, int count)
 {
 	int left = preempt_count();

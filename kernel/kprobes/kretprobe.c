@@ -172,7 +172,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobes);
  * unregister_kretprobe() - unregister a return probe
  * @rp: the return probe; if it is not registered, its addr is set to NULL
  *
- * When this returns, no handler of @rp is running and none is called any more, also if another
+ * When this returns, no handler of @rp is running and none is called any more, even if another
  * caller is unregistering @rp. Calls that are still under way return without a call of the
  * handler.
  *

@@ -20,7 +20,7 @@ static inline void arch_remove_probepoint(struct probepoint *pp)
 	arch_remove_kprobe(&pp->kp);
 }
 
-/* One form of slot serves with and without post_handlers: a hit that calls one single-steps it. */
+/* There is only one form of slot. If there are post_handlers, a hit single-steps the copy. */
 static inline
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
@@ -40,7 +40,10 @@ static inline void arch_disarm_probepoint(struct probepoint *pp)
 	arch_disarm_kprobe(&pp->kp);
 }
 
-/* Only arch_prepare_kprobe() knows, and that allocates a slot. */
+/*
+ * Only arch_prepare_kprobe() knows whether the instruction can be probed. It allocates a slot, so
+ * it is not called for an explanation.
+ */
 static inline
 void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
 {
@@ -68,7 +71,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 	return post ? KPROBE_NO : KPROBE_UNKNOWN;
 }
 
-/* arch_remove_probepoint() frees the detour buffer. */
+/* The caller has nothing to free: arch_remove_probepoint() frees the detour buffer. */
 static inline kprobe_opcode_t *arch_drop_detour(struct probepoint *pp) { return NULL; }
 
 /* Detour buffers call a dispatcher, which works for any set. */
@@ -79,10 +82,10 @@ static inline void arch_break_jump(struct probepoint *pp)
 	arch_unoptimize_kprobe(&pp->op);
 }
 
-/* The jump was no longer than the breakpoint. */
+/* A jump is no longer than a breakpoint, so arch_break_jump() has overwritten all of it. */
 static inline void arch_restore_jump(struct probepoint *pp) { }
 
-/* arch_check_jumps() reads no text. */
+/* Here arch_check_jumps() reads no text, so it keeps no data on modules that had to be freed. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
 /* A jump covers one instruction only, and a probepoint with post_handlers has none. */

@@ -89,7 +89,10 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 
 	if (likely(!handler))
 		return kprobe_fault_handler(regs, trapnr);
-	/* The end of the step enables preemption on some architectures. */
+	/*
+	 * On some architectures, kprobe_fault_handler() enables preemption when it ends the step.
+	 * Keep it disabled for the fault_handler.
+	 */
 	preempt_disable();
 	stepping = get_kprobe_ctlblk()->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
 	if (stepping)
@@ -204,7 +207,7 @@ int kprobe_exceptions_notify(struct notifier_block *nb, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Before any other notifier that handles breakpoints */
+/* The priority puts it before all other die notifiers that handle breakpoints. */
 static struct notifier_block die_nb = {
 	.notifier_call = kprobe_exceptions_notify,
 	.priority = INT_MAX,

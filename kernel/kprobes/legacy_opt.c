@@ -256,7 +256,7 @@ bool arch_install_jump(struct probepoint *pp)
 void arch_sync_jumps(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* This empties the list. */
+	/* The architecture removes each jump from the list. */
 	arch_optimize_kprobes(&jumps);
 }
 

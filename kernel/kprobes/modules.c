@@ -111,7 +111,7 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 		return KPROBE_REASON_MODULE_INIT;
 	if (kprobe_module_ready(mod))
 		return KPROBE_REASON_NONE;
-	/* After GOING, a module is UNFORMED again before it is freed. */
+	/* Any other state is late in unloading: after GOING, the state becomes UNFORMED. */
 	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_REASON_MODULE_COMING :
 							      KPROBE_REASON_MODULE_GOING;
 }
@@ -138,7 +138,10 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 		ret = kprobe_module_coming(mod) ?: kprobe_blacklist_add_module(mod);
 		if (!ret)
 			break;
-		/* After an error, the notifier is not called for MODULE_STATE_GOING. */
+		/*
+		 * After an error here, the notifier is not called for MODULE_STATE_GOING: do now
+		 * what it would do then.
+		 */
 		fallthrough;
 	case MODULE_STATE_GOING:
 		kprobe_module_live(mod);

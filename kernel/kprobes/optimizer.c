@@ -301,7 +301,8 @@ void optimizer_match_detours(struct list_head *changes)
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
  * @changes: the batch, which has been staged
  *
- * Their detour buffers call none; or a new probe needs the text after the probed instruction.
+ * Either their detour buffers call no post_handlers, or a new probe needs the original text after
+ * the probed instruction.
  */
 void optimizer_unoptimize_for_post(struct list_head *changes)
 {
@@ -377,7 +378,7 @@ void optimizer_changed(struct probepoint *pp)
 		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
-	/* It is in the DCR of others, and no longer prevents their jumps. */
+	/* @pp was disarmed, and no longer prevents the jumps of probepoints whose DCR it is in. */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
@@ -611,7 +612,7 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 
 	while (pp && optimizer_addr(pp) == jump->addr && pp->serial != jump->serial)
 		pp = probepoint_next(pp);
-	/* The probepoint was freed during the check. */
+	/* If there is none, the probepoint was freed during the check. */
 	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;

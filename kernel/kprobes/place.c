@@ -141,7 +141,10 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 	why = kprobe_reserved_site(addr, place->module, &place->range);
 	if (!why && place->module)
 		why = kprobe_module_check(place->module, addr);
-	/* Ftrace has no records of a module that is not ready, or is being unloaded. */
+	/*
+	 * Check this last: ftrace has no records of a module that is not ready, or is being
+	 * unloaded.
+	 */
 	return why ?: kprobe_ftrace_check(place);
 }
 

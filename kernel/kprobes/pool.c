@@ -27,10 +27,10 @@
 
 #define CHUNK_BYTES_MIN		SZ_4K
 #define CHUNK_BYTES_MAX		SZ_32K
-/* With fewer instances in a chunk, CPUs would write the words above it too often. */
+/* With fewer instances, chunks would more often become full or empty, which writes shared words. */
 #define CHUNK_INSTANCES_MIN	16
 
-/* In jiffies: after this time, hits repeat a request for growth that has not begun */
+/* In jiffies: a hit repeats a request for growth if pool_grow() has not run after this time */
 #define ASK_AGAIN		max(HZ / 100, 1)
 
 /* Set the bits above a chunk: it has a free instance. */
@@ -433,7 +433,10 @@ struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 		}
 	}
 	pool->first = &pool->group[0]->chunk[0];
-	/* With fewer instances than CPUs, hits would take them from each other's caches. */
+	/*
+	 * Without an instance for each CPU, caches do not pay: hits would take instances from the
+	 * caches of other CPUs.
+	 */
 	if (asked > num_possible_cpus()) {
 		pool->cache = alloc_percpu(struct kretprobe_instance *);
 		if (!pool->cache)

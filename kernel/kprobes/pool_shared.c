@@ -126,7 +126,7 @@ static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 	}
 	for_each_possible_cpu(cpu)
 		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
-	/* Both may have changed while they were counted. */
+	/* Instances may have moved during the counts, so @cached may be more than @nr. */
 	return nr - min(nr, cached);
 }
 
@@ -435,7 +435,10 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 		holder = READ_ONCE(ri->rph);
 		if (!holder || holder == by || rcu_access_pointer(holder->rp))
 			continue;
-		/* This fails if a hit has just taken the instance for another return probe. */
+		/*
+		 * If a hit has just taken the instance for another return probe, this fails, and
+		 * nothing has to be replaced any more.
+		 */
 		cmpxchg(&ri->rph, holder, by);
 	}
 }

@@ -180,7 +180,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_REASON_ARCH;
-		/* An unwinder may have found the probepoint via a slot that it owned. */
+		/* An unwinder may still read the probepoint: it found a slot of the probepoint. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}
@@ -272,14 +272,17 @@ void probepoint_free(struct probepoint *pp)
 	lockdep_assert_held(&kprobe_mutex);
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
-		/* No hit found it, so no task is in its slot. But an unwinder may have found it. */
+		/*
+		 * No hit has found the probepoint, so no task is in its slot. But an unwinder may
+		 * have found it by an address of the slot.
+		 */
 		arch_remove_probepoint(pp);
 		pp->removed = true;
 		if (!pp->nr_slots) {
 			kfree_rcu(pp, rcu);
 			return;
 		}
-		/* The failed batch replaced its slot: the old slot must be freed first. */
+		/* The batch that failed had replaced the slot: the old slot must be freed first. */
 	}
 	probepoint_unpublish(pp);
 	pp->dead = true;

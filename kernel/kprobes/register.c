@@ -206,8 +206,8 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * waits, its addr means nothing. It continues to wait if the address is refused when the module
  * is loaded; a debug message has the reason.
  *
- * With %KPROBE_FLAG_EVENT, @p is refused where kprobe events are: in notrace functions, by the name
- * of several symbols of a module, and if the kernel is locked down.
+ * With %KPROBE_FLAG_EVENT, @p is refused where kprobe events are: in notrace functions, if several
+ * symbols of the module have the name, and if the kernel is locked down.
  *
  * Context: sleeps; takes kprobe_mutex.
  *
@@ -285,8 +285,8 @@ void unregister_kprobes(struct kprobe **kps, int num)
 			if (!kps[i] || kps[i]->point)
 				continue;
 			/*
-			 * Another caller may have just detached this probe: its handlers may
-			 * still run, and read addr.
+			 * Another caller may have just detached this probe. Its handlers may still
+			 * run, and read addr: wait for them before addr is cleared.
 			 */
 			cond_synchronize_rcu_expedited(kprobe_handlers_gone);
 			kprobe_disable_requested();

@@ -289,7 +289,7 @@ int kretprobe_track(struct kretprobe *rp, struct kretprobe_holder *holder,
 
 	WRITE_ONCE(ri->rph, holder);
 	kretprobe_fill(ri, regs);
-	/* The user may set it at any time. */
+	/* The user may set entry_handler at any time: read it once. */
 	entry_handler = READ_ONCE(rp->entry_handler);
 	if (entry_handler)
 		return kretprobe_call_entry_handler(ri, regs, entry_handler);
@@ -352,7 +352,7 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 			    kretprobe_enter(rp, regs);
 }
 
-/* The most bytes of arguments that a return instruction (ret imm16) drops. */
+/* Maximum number of bytes of arguments that a return instruction (ret imm16) drops */
 #define RETURN_POPS_MAX	0xffff
 
 /*
@@ -634,7 +634,7 @@ static void kretprobe_free_shared(struct work_struct *work)
 	if (!dead)
 		return;
 	kretprobe_pools_replace_dead(&unprobed);
-	/* A return may have read a holder from its instance before that. */
+	/* Wait for returns that read a holder from their instance before it was replaced. */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }
@@ -715,8 +715,8 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 
 /**
  * kretprobe_teardown() - undo kretprobe_setup()
- * @rp: the return probe. If it was ever hit, a grace period has passed since it was stopped
- *	and its last hit.
+ * @rp: the return probe. If it was ever hit, an RCU grace period has passed since its last hit,
+ *	and since kretprobe_deactivate() stopped it.
  *
  * Does nothing if @rp is not stopped, or was not set up.
  *

@@ -33,7 +33,10 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 		return 0;
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
-	/* Clear the return address of the call that used the node last. */
+	/*
+	 * Clear the return address of the call that used the node last: in an entry_handler,
+	 * get_kretprobe_retaddr() returns 0.
+	 */
 	node->ret_addr = 0;
 	memset(ri->data, 0, rp->data_size);
 	if (entry_handler && entry_handler(ri, regs))

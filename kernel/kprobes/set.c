@@ -178,7 +178,7 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 
 static __always_inline void probe_set_count_missed(struct kprobe *p)
 {
-	/* Two CPUs may miss the same probe, or a CPU and its NMI. */
+	/* Atomic: another CPU, or an NMI on this CPU, may count a hit of the same probe. */
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 
@@ -200,12 +200,12 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
 
 #ifdef __ARCH_WANT_PROBEPOINT
 /**
- * probepoint_call_nested() - call the pre_handlers for a hit that a handler has made
+ * probepoint_call_nested() - call the pre_handlers for a hit that a handler has caused
  * @pp: the probepoint
  * @regs: registers of the hit
  *
- * Of the enabled probes, those with kprobe_nests() are called. The hit counts as missed for the
- * others.
+ * The enabled probes for which kprobe_nests() is true are called. For the others, the hit counts as
+ * missed.
  *
  * Context: as for a hit. The caller has taken a level, which no further hit of this context gets.
  *

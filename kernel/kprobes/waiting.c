@@ -169,8 +169,8 @@ static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state,
 		list_for_each_entry(p, &kprobe_waiting.probes, list)
 			left += waiting_is_for(p, mod);
 	/*
-	 * While kprobe_mutex is released, other callers may unregister probes. Then some refused
-	 * probes are tried again.
+	 * While kprobe_mutex is released, other callers may unregister probes. Then @left is too
+	 * high, and some refused probes, at the end of the list, are tried again.
 	 */
 	for (; left; left -= nr) {
 		scoped_guard(mutex, &kprobe_mutex)
