@@ -230,7 +230,10 @@ static bool explain_in_module(unsigned long addr, const char *pattern)
 	return mod && glob_match(pattern, mod->name);
 }
 
-/* Called for each symbol. Return: 0; or -ENOMEM or -EINTR, which end the search. */
+/*
+ * kallsyms calls this for each symbol: add those that match. Return: 0; or -ENOMEM or -EINTR, which
+ * end the search.
+ */
 static int explain_add_function(void *data, const char *name, unsigned long addr)
 {
 	struct function_search *search = data;

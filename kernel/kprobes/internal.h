@@ -109,7 +109,7 @@ static __always_inline bool kprobe_is_self_disabled(const struct kprobe *p)
 	       READ_ONCE(p->post_handler) == kprobe_self_disabled_post;
 }
 
-/* Return the pre_handler, also if kprobe_disable_self() has replaced it. */
+/* Return: the user's pre_handler, even if kprobe_disable_self() has replaced it in @p. */
 static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe *p)
 {
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);

@@ -88,7 +88,7 @@ static inline void arch_restore_jump(struct probepoint *pp) { }
 /* Here arch_check_jumps() reads no text, so it keeps no data on modules that had to be freed. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
-/* A jump covers one instruction only, and a probepoint with post_handlers has none. */
+/* A jump covers only one instruction, and a probepoint with post_handlers gets no jump. */
 static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
 static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
 

@@ -25,7 +25,7 @@
 
 #ifndef __ARCH_WANT_PROBEPOINT
 
-/* kprobe_busy_begin() records it as running. It is never registered. */
+/* kprobe_busy_begin() records this probe as running. It is never registered. */
 static struct kprobe kprobe_busy;
 
 /**

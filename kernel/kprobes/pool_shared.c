@@ -513,7 +513,7 @@ static int __init pool_shared_init(void)
 }
 early_initcall(pool_shared_init);
 
-/* If the limit is lower, pools shrink; if it is higher, pools that have reached it grow. */
+/* When the limit is lowered, pools shrink. When it is raised, pools that had reached it grow. */
 static int pool_limit_set(const char *val, const struct kernel_param *param)
 {
 	int ret;

@@ -180,7 +180,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_REASON_ARCH;
-		/* An unwinder may still read the probepoint: it found a slot of the probepoint. */
+		/* An unwinder may have found it as the owner of a slot, and may still read it. */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}

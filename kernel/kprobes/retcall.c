@@ -49,10 +49,10 @@
 
 #include "internal.h"
 
-/* In holders, replaces an unregistered return probe. It has no handler. */
+/* In a holder, this replaces the return probe once that is unregistered. It has no handler. */
 static struct kretprobe no_probe;
 
-/* Sentinels: never_there is always NULL, always_there never. */
+/* Sentinels: never_there is always NULL, and always_there is never NULL. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
@@ -305,7 +305,10 @@ kretprobe_track_long_data(struct kretprobe *rp, struct kretprobe_holder *holder,
 	return kretprobe_track(rp, holder, ri, regs);
 }
 
-/* Instances with data have room for at least KRETPROBE_DATA_MIN bytes. */
+/*
+ * Instances with data have room for at least KRETPROBE_DATA_MIN bytes: clear that many, since the
+ * compiler needs no call of memset() for a constant size.
+ */
 static __always_inline
 int kretprobe_track_data(struct kretprobe *rp, struct kretprobe_holder *holder,
 			 struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -539,7 +542,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 		return 0;
 
 	frame = kretprobe_unmarked(frame);
-	/* Chunks and pools are freed by RCU. */
+	/* The instances are in chunks and pools, which RCU frees. */
 	guard(preempt_notrace)();
 	node = READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {

@@ -135,7 +135,7 @@ int kprobe_text_sites_init(void)
 	list = kvcalloc(nr + 1, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	/* jump_entry_size() decodes text: this keeps it from being patched. */
+	/* jump_entry_size() decodes text, which is not patched while this lock is held. */
 	jump_label_lock();
 	text_sites_list(list);
 	jump_label_unlock();

@@ -92,7 +92,7 @@ static void kp_jp_calls_registers(struct kunit *test)
 		for (i = 0; i < nr; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_jp_out[i], kp_jp_in[i], "register %d", i);
 		calls++;
-		/* The next combination: the carry passes over all other flags. */
+		/* The next subset of the arithmetic flags: the borrow passes over other bits. */
 		flags = (flags - arithmetic) & arithmetic;
 	} while (flags);
 	kp_expect_hits(test, jp, calls);
@@ -142,7 +142,7 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 
 	jp->jp.entry = kp_jp_short_handler;
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	/* An interrupt must not run on this stack. */
+	/* Keep interrupts off, or they would run on this stack, which unwinders do not know. */
 	local_irq_save(flags);
 	for (words = 0; words < KP_JP_ARGS; words++)
 		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE - words * sizeof(long));

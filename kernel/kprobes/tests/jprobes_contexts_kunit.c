@@ -37,7 +37,10 @@ static void kp_jp_over_handler(struct kunit *test, bool nmi)
 		kp_jp_expect_call(test, jp);
 		irq_work_sync(&kp_interrupt.work);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
-		/* The probepoint may have been optimised since the last call. */
+		/*
+		 * The probepoint may have been optimised since the last call. If the handler ran
+		 * with interrupts on, the interrupt arrived during the handler.
+		 */
 		over += nmi || !jp->irqs_disabled;
 		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, over);
 	}
@@ -101,7 +104,7 @@ static int kp_jp_stress_task(void *data)
 	hrtimer_start(timer, ns_to_ktime(KP_JP_PERIOD), HRTIMER_MODE_REL_HARD);
 	while (!kthread_should_stop()) {
 		kp_jp_stress_call();
-		/* The optimiser waits for a quiescent state of each task. */
+		/* Otherwise the optimiser, which waits for tasks RCU, would wait for this task. */
 		cond_resched_tasks_rcu_qs();
 	}
 	hrtimer_cancel(timer);
@@ -120,7 +123,7 @@ static void kp_jp_contexts_stress(struct kunit *test)
 {
 	struct task_struct *task[KP_JP_TASKS];
 	struct kp_probe *jp = kp_jp_new(test, NULL);
-	/* Jumps take their time. */
+	/* Limit the time, since kp_enable() waits for a jump if the parameter opt is set. */
 	unsigned long end = jiffies + 3 * HZ;
 	int i, err = 0, handled;
 

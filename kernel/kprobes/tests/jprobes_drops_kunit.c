@@ -80,7 +80,7 @@ static void kp_jp_fprobe_gone(void *unused)
  */
 static void kp_jp_drops_fprobe(struct kunit *test)
 {
-	/* register_fprobe_syms() sorts them. */
+	/* The array is not const, because register_fprobe_syms() sorts it. */
 	const char *names[] = { "kp_jp_handler", "kp_jp_return_from_within", "kp_jp_call" };
 	struct kp_probe *jp = kp_jp_new(test, NULL);
 	int i, ret;
@@ -95,7 +95,10 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	kp_at_end(test, kp_jp_fprobe_gone, NULL);
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	/* More calls than the fprobe has records, so these must be freed. */
+	/*
+	 * Make more calls than the fprobe has records. None is missed only if jprobe_return() frees
+	 * the records of the calls that it drops.
+	 */
 	for (i = 1; i <= 500; i++) {
 		kp_jp_expect_call(test, jp);
 		KUNIT_ASSERT_EQ(test, kp_jp_fprobe_entries, 3 * i);
@@ -105,7 +108,7 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 }
 #endif
 
-/* The script runs this while the function graph tracer traces the handler. */
+/* jprobe.sh also runs this while the function graph tracer traces the handler. */
 static void kp_jp_drops_many(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_registered(test);

@@ -4,7 +4,7 @@
 
 /* Shared by the suites of jprobes_kunit: functions to probe, handlers that record arguments */
 
-/* In 64-bit mode: 6 in registers, and all that kprobes copies from the stack */
+/* Number of arguments: in 64-bit mode, 6 in registers and 8 that kprobes copies from the stack */
 #define KP_JP_ARGS	14
 #ifdef CONFIG_X86_64
 #define KP_JP_REG_ARGS	6
@@ -92,7 +92,7 @@ struct kp_probe {
 		struct jprobe jp;
 	};
 	unsigned int calls;
-	/* how often jprobe_return() has returned */
+	/* how often jprobe_return() has returned to the handler, which is an error */
 	int survived;
 	long arg[KP_JP_ARGS];
 	bool preemptible;
@@ -145,9 +145,9 @@ static inline unsigned int kp_hits(struct kp_probe *probe)
 #include "kp_kind.h"
 
 /*
- * kp_jp_handler() records its arguments, calls kp_jp_hook(), and calls jprobe_return(). If
- * kp_jp_deep is set, a function that it calls does the latter; if kp_jp_returns is set, it returns
- * instead. kp_jp_order numbers the calls.
+ * kp_jp_handler() records its arguments, calls kp_jp_hook(), and then calls jprobe_return(). If
+ * kp_jp_deep is set, it calls a function that calls jprobe_return(); if kp_jp_returns is set, it
+ * returns without a call of jprobe_return(). kp_jp_order counts the calls of all handlers.
  */
 extern void (*kp_jp_hook)(void);
 extern bool kp_jp_returns;

@@ -230,7 +230,7 @@ static void kp_context_interrupted(void)
 	kp_interrupt_handler();
 }
 
-/* Called in an NMI; or in an interrupt, then in its softirq */
+/* Called in an NMI; or in an interrupt, and then in the softirq that the interrupt raises */
 static void kp_context_interruption(void)
 {
 	kp_context_call();
@@ -250,7 +250,7 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 	struct kp_probe *probe = kp_context_probe(test, kp_context_interrupted);
 	struct kp_probe *other = kp_registered(test, kp_context->other);
 	int i, each = nmi ? 1 : 2, over = 0;
-	/* With PREEMPT_RT a thread executes the softirq, after the handler. */
+	/* With PREEMPT_RT a thread executes the softirq, after the handler has ended. */
 	int each_over = IS_ENABLED(CONFIG_PREEMPT_RT) ? 1 : each;
 
 	kp_interrupt_prepare(test, kp_context_interruption, nmi);
@@ -261,7 +261,10 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 		irq_work_sync(&kp_interrupt.work);
 		tasklet_kill(&kp_context_over.tasklet);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
-		/* The probepoint may have been optimised since the last call. */
+		/*
+		 * The probepoint may have been optimised since the last call. If the handler ran
+		 * with interrupts on, the interrupt arrived during the handler.
+		 */
 		over += nmi || !kp_context_over.irqs_off ? each_over : 0;
 		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, over);
 		kp_expect_hits(test, other, i * each);

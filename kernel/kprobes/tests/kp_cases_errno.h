@@ -80,7 +80,7 @@ static void kp_errno_location(struct kunit *test)
 	error = kp_refusal(test, probe);
 	if (!KP_AT_ENTRY || !bad->text_only || error != -ENOENT)
 		KUNIT_EXPECT_EQ(test, error, bad->error);
-	/* Also inside the function: the blacklist is checked before boundaries. */
+	/* Inside the function, too: the blacklist is checked before instruction boundaries. */
 	if (bad->blacklisted)
 		kp_expect_refused(test, kp_new_named(test, bad->symbol, 1), -EINVAL);
 }
@@ -155,7 +155,7 @@ static void kp_errno_unregister(struct kunit *test)
 		KP_API(unregister)(kp_own(probe));
 		KUNIT_EXPECT_NULL(test, probe->kp.addr);
 	}
-	/* The first unregistration leaves addr. */
+	/* The first unregistration keeps addr. The second, of an unregistered probe, clears it. */
 	for (i = 1; i <= 3; i++) {
 		probe->kp.addr = kp_entry(KP_TARGET);
 		KUNIT_ASSERT_EQ(test, KP_API(register)(kp_own(probe)), 0);

@@ -3,9 +3,10 @@
 #define KP_CASES_NESTED_H
 
 /*
- * Included by one file of a module, after kp_cases_contexts.h: hits that handlers make. The
- * module's header defines KP_SECOND_NESTS: may a post_handler, or the handler of a return, be hit?
- * And KP_TRACED: does ftrace drop hits that are nested deeper?
+ * Test cases of hits that handlers cause. One file of a test module includes this, after
+ * kp_cases_contexts.h. The module's header defines KP_SECOND_NESTS: may hits be nested in the
+ * second handler of a probe, a post_handler or the handler of a return? And KP_TRACED: is another
+ * tracer attached, so that ftrace drops hits that are nested more than once?
  */
 
 static bool kp_nests(void)
@@ -23,7 +24,7 @@ static struct kp_probe *kp_nested_probe(struct kunit *test, void *addr, void (*h
 	return probe;
 }
 
-/* A probe whose handler calls the other function */
+/* Register a probe on the first function of the case, whose handler calls the other function. */
 static struct kp_probe *kp_nested_outer(struct kunit *test, u32 flags)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -44,7 +45,7 @@ static void kp_nested_context(void)
 	kp_nested_in_nmi |= in_nmi();
 }
 
-/* Of two probes that a handler hits, one may be nested. */
+/* A handler hits an address with two probes. Only the one with KPROBE_FLAG_NEST may be called. */
 static __nocfi void kp_nested_hits(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, KPROBE_FLAG_NEST);
@@ -69,7 +70,7 @@ static __nocfi void kp_nested_hits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kp_nested_in_nmi);
 }
 
-/* The handler that is hit does not expect it. */
+/* The probe whose handler causes the hit has no KPROBE_FLAG_NEST, so the hit must be missed. */
 static __nocfi void kp_nested_unexpected(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, 0);
@@ -81,7 +82,10 @@ static __nocfi void kp_nested_unexpected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
 }
 
-/* Each of two handlers calls the other's function. The third hit is missed. */
+/*
+ * Each of two handlers calls the function that the other one's probe is on. Only one hit may be
+ * nested in another, so the third hit must be missed.
+ */
 static __nocfi void kp_nested_without_end(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, KPROBE_FLAG_NEST);
@@ -99,7 +103,10 @@ static __nocfi void kp_nested_without_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
 }
 
-/* A handler calls its own function. */
+/*
+ * A handler calls the function that its own probe is on. The hit must be missed, although the probe
+ * has KPROBE_FLAG_NEST.
+ */
 static __nocfi void kp_nested_itself(struct kunit *test)
 {
 	struct kp_probe *probe;

@@ -16,7 +16,8 @@
  * KP_INSIDE, KP_INSIDE_ERROR: an address that is refused, and the errno
  * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
  * KP_CONTEXTS: members of kp_contexts[]
- * kp_may_be_fatal(): skip a case that the base kernel may not survive, if asked to; or nothing
+ * kp_may_be_fatal(): skip a case that the base kernel may not survive, if a parameter of the module
+ *	asks for that; by default, do nothing
  */
 
 #include "kp_test.h"
@@ -121,7 +122,10 @@ static inline int kp_disable(struct kp_probe *probe)
 	KUNIT_EXPECT_EQ(_call_test, kp_hits(_no_probe), _no_hits);	\
 } while (0)
 
-/* Return the error of registering @probe. Expect it unregistered, and the text unchanged. */
+/*
+ * Try to register @probe. Return: 0, or the errno; then expect that @probe is not registered, and
+ * that the text is unchanged.
+ */
 static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
 {
 	void *addr = probe->kp.addr;

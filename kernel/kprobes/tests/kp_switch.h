@@ -8,7 +8,7 @@
 
 #define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
 
-/* Open a file of procfs or debugfs, for cases, which run in kernel threads. */
+/* Open a file of procfs or debugfs for a case, which runs in a kernel thread. */
 static inline struct file *kp_open(const char *path, int flags)
 {
 	return filp_open(path, flags, 0);
@@ -34,7 +34,7 @@ static inline int kp_opt_switch(bool on)
 	return kp_switch(KP_OPT_SWITCH, on);
 }
 
-/* While it is off, new probepoints on x86 are single-stepped or emulated. */
+/* Switch kprobes.boost. While it is off, new probepoints on x86 are single-stepped or emulated. */
 static inline int kp_boost_switch(bool on)
 {
 	return kp_switch("/sys/module/kprobes/parameters/boost", on);

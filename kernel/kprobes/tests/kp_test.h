@@ -156,7 +156,10 @@ noinline attributes type name(type arg)					\
 #define KP_PLUS(attributes, type, name, n)				\
 	KP_PLUS_WITH(attributes, type, name, n, barrier())
 
-/* A function that returns what @call, an expression of its argument arg, does; no tail call */
+/*
+ * A function that returns the value of @call, an expression that can use its parameter arg. The
+ * barrier prevents a tail call.
+ */
 #define KP_CALLER(attributes, name, type, call)				\
 	noinline attributes long name(type arg);			\
 	noinline attributes long name(type arg)				\
@@ -185,13 +188,13 @@ noinline attributes type name(type arg)					\
 	MODULE_DESCRIPTION(description);				\
 	MODULE_LICENSE("GPL")
 
-/* A variable of the module that is a parameter at loading */
+/* A static variable whose value can be given as a parameter when the module is loaded */
 #define KP_MODULE_PARAM(type, name, initial, description)		\
 	static type name = initial;					\
 	module_param(name, type, 0400);					\
 	MODULE_PARM_DESC(name, description)
 
-/* A case of one statement, which has @test */
+/* A case that executes one statement, which can use @test */
 #define KP_CASE(name, statement)					\
 	static void name(struct kunit *test)				\
 	{								\

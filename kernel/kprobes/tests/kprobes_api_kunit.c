@@ -28,7 +28,7 @@ static void kp_lifecycle_indirect_call(struct kunit *test)
 	kp_expect_call(test, probe, target, 1);
 }
 
-/* Flags other than KPROBE_FLAG_DISABLED are ignored. */
+/* Registration must ignore the flags that only the kernel sets. */
 static void kp_lifecycle_flags(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, kp_target);

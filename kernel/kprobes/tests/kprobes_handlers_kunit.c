@@ -112,7 +112,7 @@ static void kp_handlers_divert(struct kunit *test)
 
 static unsigned int kp_runs;
 
-/* Number the calls of handlers. */
+/* Each handler records the number of its call, to show the order. */
 KP_PRE_HANDLER(, kp_number_pre, to_kp_probe(p)->pre = ++kp_runs)
 
 KP_POST_HANDLER(, kp_number_post, to_kp_probe(p)->post = ++kp_runs)
@@ -201,7 +201,10 @@ static void kp_nested_calls(void)
 	kp_nested_results[1] = kp_target_other(10);
 }
 
-/* A nested handler redirects execution, at a breakpoint or jump and by ftrace. */
+/*
+ * Handlers of nested hits redirect execution: one of a breakpoint or a jump, and one that ftrace
+ * calls.
+ */
 static void kp_handlers_nested_divert(struct kunit *test)
 {
 	struct kp_probe *outer = kp_new(test, kp_target), *older, *divert[2];

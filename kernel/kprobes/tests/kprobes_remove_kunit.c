@@ -244,7 +244,7 @@ static void kp_remove_twice(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
 }
 
-/* Not traced: a hit executes a copy of the instruction, or emulates it. */
+/* notrace, so that probes are not ftrace-based: a hit executes or emulates an instruction. */
 KP_PLUS(notrace, long, kp_remove_hot, 1)
 
 static unsigned long kp_hot_hits, kp_hot_posts;
@@ -296,7 +296,7 @@ static void kp_remove_post(struct kunit *test)
 		kp.post_handler = kp_hot_post;
 		posts = READ_ONCE(kp_hot_posts);
 		ret = register_kprobe(&kp);
-		/* Let the caller hit it, if it gets a CPU. */
+		/* Give the calling task time to hit the probe. */
 		if (!ret)
 			schedule_timeout_uninterruptible(1);
 		unregister_kprobe(&kp);

@@ -163,7 +163,7 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
 }
 
-/* Rethook's default number of instances is fixed by the number of CPUs. */
+/* With rethook, the default number of instances depends only on the number of CPUs: set it. */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 
 static void kp_ret_calls_nested(struct kunit *test)
@@ -333,7 +333,7 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	return kp_ret_return(ri, regs);
 }
 
-/* All sizes at once, to notice writes beyond the data */
+/* Register return probes of all sizes at once, to notice a write past the end of an instance. */
 static void kp_ret_calls_data(struct kunit *test)
 {
 	static const size_t sizes[] = {

@@ -68,7 +68,7 @@ static inline void kp_prepare_hook(struct kp_probe *probe, unsigned int where, v
 	probe->hook[where] = hook;
 }
 
-/* Missed as hits, or for lack of an instance */
+/* Return: the number of calls missed, because the hit was nested, or for lack of an instance. */
 static inline unsigned long kp_missed(struct kp_probe *probe)
 {
 	return probe->kp.nmissed + probe->rp.nmissed;
@@ -141,7 +141,7 @@ long kp_ret_variadic(int nr, ...);
 
 long kp_ret_nokprobe(long arg);
 
-/* Number of functions; each returns its argument plus one. */
+/* Number of functions in kp_ret_many[]. Each returns its argument plus one. */
 #define KP_RET_MANY	500
 
 #ifdef CONFIG_X86

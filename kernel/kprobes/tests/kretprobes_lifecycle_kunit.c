@@ -4,7 +4,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
 
-/* Callbacks' input and results */
+/* What the functions that kp_ret_calls_back() calls use, and what they find */
 static struct {
 	struct kunit *test;
 	struct kp_probe *probe, *next;
@@ -19,7 +19,7 @@ static void kp_ret_middle_set(struct kunit *test, struct kp_probe *probe, struct
 	kp_ret_middle.next = next;
 }
 
-/* A handler that runs too late must not find valid data. */
+/* Unregister a return probe, and poison it, so that a handler that runs too late shows. */
 static void kp_ret_unregister_and_poison(struct kunit *test, struct kp_probe *probe)
 {
 	kp_unregister(test, probe);
@@ -116,7 +116,7 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	kp_expect_counts(test, second, 1, 0);
 }
 
-/* Disabled or enabled in the middle of a call, which must still return to its caller */
+/* Disable or enable the return probe during a call. The call must still return to its caller. */
 static void kp_ret_disables(long data)
 {
 	KUNIT_EXPECT_EQ(kp_ret_middle.test, kp_disable(kp_ret_middle.probe), 0);

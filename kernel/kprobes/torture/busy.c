@@ -3,9 +3,9 @@
  * kprobe_torture: the pool of a return probe must grow even while a CPU is busy.
  *
  * A task makes more nested calls to a function than the pool has instances at first, and repeats
- * that until none of them is missed. Before that, another task makes half as many calls on another
- * CPU, so that this CPU requests the growth, and then keeps it busy for a while. CPUs that go
- * offline request growth, too.
+ * that until none of them is missed. Before that, a second task makes half as many calls on a
+ * second CPU, so that the second CPU requests the growth, and then keeps that CPU busy for a while.
+ * CPUs that go offline request growth, too.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -127,7 +127,7 @@ static int torture_caller(void *unused)
 		if (busy)
 			kthread_stop(busy);
 		rounds++;
-		/* Sometimes long enough for the pool to shrink */
+		/* Wait for up to four seconds, sometimes long enough for the pool to shrink. */
 		schedule_timeout_interruptible(prandom_u32_state(&caller_random) % (4 * HZ));
 		stutter_wait("torture_caller");
 	} while (!torture_must_stop());

@@ -115,7 +115,7 @@ void torture_check_trace(const char *where)
 	if (!nr || (nr >= TRACE_END &&
 		    !memcmp(trace + nr - TRACE_END, reader->end, sizeof(reader->end))))
 		return;
-	/* The removal of a tracer may have begun while the trace was taken. */
+	/* Check again: the removal of a tracer may have begun while the trace was taken. */
 	if (!can_unwind_from(trace[nr - 1]) || !traces_are_checked())
 		return;
 	torture_error("a stack trace from %s does not end where it must", where);
@@ -253,7 +253,7 @@ int torture_start_hotplug(void)
 
 		if (ret < 0)
 			return ret;
-		/* A dynamic state gets its number. */
+		/* For a dynamic state, the number that was allocated is returned. */
 		*state = ret ?: *state;
 		nr_hotplug_states++;
 	}

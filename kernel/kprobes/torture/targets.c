@@ -83,7 +83,7 @@ struct torture_target *torture_pick(u32 random, unsigned int allowed)
 {
 	struct torture_target *target = &torture_targets[random % torture_nr_targets];
 
-	/* The first one has no flags. */
+	/* The first target has no flags, so it is always allowed. */
 	return target->flags & ~allowed ? &torture_targets[0] : target;
 }
 

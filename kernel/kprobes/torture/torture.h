@@ -22,10 +22,10 @@
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
 #define TORTURE_MAX_SYMBOLS	8
-/* Each byte of a probe that is not registered. Nothing may use or change it. */
+/* The value of each byte of an unregistered probe. The kernel must not use or change the probe. */
 #define TORTURE_POISON		0x5a
 
-/* A target that only wanderers call, and one that only visitors probe */
+/* Flags of targets: only wanderers call it; only visitors probe it */
 #define TORTURE_SLEEPS		BIT(0)
 #define TORTURE_VISITED		BIT(1)
 
@@ -199,10 +199,10 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
-	/* s390 unwinds along back chains. An interrupt may come before a function sets its own. */
+	/* s390 unwinds by back chains. A function may be interrupted before it sets its own one. */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
-	/* The table-driven unwinder of arm does not ask for replaced return addresses. */
+	/* The table-driven unwinder of arm does not look up return addresses that were replaced. */
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
 

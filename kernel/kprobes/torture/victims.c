@@ -74,7 +74,7 @@ static noinline void victim_first(void)
 	barrier();
 }
 
-/* Its return handler oopses. */
+/* With oops=1, a function whose return handler oopses */
 static noinline void victim_returns(void)
 {
 	complete(&victim_inside);
@@ -178,7 +178,7 @@ static void one_victim(void)
 	enum victim_end end = random % 2 ? VICTIM_KILLED : VICTIM_EXITS;
 	struct task_struct *task;
 
-	/* Each oops is 50 lines in the log. */
+	/* Only one victim in 1024 oopses, since each oops is 50 lines in the log. */
 	if (torture_oops && (victims + oopses) % 1024 == 64)
 		end = VICTIM_OOPSES;
 	WRITE_ONCE(victim_end, end);

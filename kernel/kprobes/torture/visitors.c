@@ -57,9 +57,9 @@ struct visitor_kind {
  * @random: the sequence of its random numbers
  * @kind: what it is attached as
  * @wanted: how often handlers have to run in a call that begins now, or VISIT_ANY
- * @lacking: number of calls in which they ran too few times
+ * @lacking: number of calls in which the visitor's handlers ran too few times
  * @visits: how often it has attached
- * @as: what is registered; poisoned while it is not
+ * @as: the object that is registered; poisoned while none is
  */
 struct visitor {
 	struct task_struct *task;
@@ -122,7 +122,7 @@ unsigned long torture_visit(unsigned long seed)
 	/* A read-side critical section of RCU, for which visitor_wants() waits. */
 	preempt_disable();
 	for (i = 0; i < VISITORS; i++) {
-		/* Pairs with visitor_wants(): the change that it announces was made before. */
+		/* Pairs with visitor_wants(): the change that @wanted announces happened before. */
 		visit.wanted[i] = smp_load_acquire(&visitors[i].wanted);
 		if (visit.wanted[i] > 0)
 			this_cpu_inc(visits_checked);
@@ -179,7 +179,7 @@ static int attach_kprobe(struct visitor *visitor, u32 flags)
 	return register_kprobe(&visitor->as.kp);
 }
 
-/* The functions of a kind for register_@type() and the like, which take visitor->as.@member */
+/* Wrappers of unregister_@type(), enable_@type() and disable_@type() for visitor->as.@member */
 #define VISITING(type, member)							\
 static void detach_##type(struct visitor *visitor)				\
 {										\
@@ -202,7 +202,7 @@ static unsigned long missed_by_kprobe(struct visitor *visitor)
 	return READ_ONCE(visitor->as.kp.nmissed);
 }
 
-/* The entry_handler, and the handler */
+/* Both the entry_handler and the handler of a return probe */
 static int visitor_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
@@ -322,15 +322,15 @@ static const struct visitor_kind kinds[] = {
  */
 static void visitor_wants(struct visitor *visitor, int wanted)
 {
-	/* Pairs with torture_visit(): calls that see it come after the change. */
+	/* Pairs with torture_visit(): the change happens before calls that read this value. */
 	smp_store_release(&visitor->wanted, wanted);
 	torture_hrtimeout_us(2000, 1000, NULL);
 	WRITE_ONCE(visitor->wanted, VISIT_ANY);
-	/* Wait until the calls that have seen it have ended. */
+	/* Wait until the calls that have read @wanted have ended. */
 	synchronize_rcu_expedited();
 }
 
-/* @err: what a change has returned. Return true if it was made. */
+/* Report an error if a change has returned one in @err. Return true if the change was made. */
 static bool visitor_can(struct visitor *visitor, int err)
 {
 	if (err && !torture_being_unloaded())

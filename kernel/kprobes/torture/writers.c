@@ -24,12 +24,12 @@ enum probe_kind { PROBE_FREE, PROBE_PLAIN, PROBE_RETURN };
  * struct torture_probe - a probe that a writer changes
  * @kp: the probe, if @kind is PROBE_PLAIN
  * @rp: the return probe, if @kind is PROBE_RETURN
- * @kind: which of the two is registered
+ * @kind: which of the two is registered; PROBE_FREE if none is
  * @target: the target that is probed
  * @place: which of its places
  * @symbol: if not NULL, a function of another module that is probed instead of @target
  * @silent: it is disabled or unregistered: no handler may run
- * @poisoned: @kp and @rp were unregistered, and are poisoned since then
+ * @poisoned: @kp and @rp were unregistered, and have been poisoned since
  * @nested: its handler calls a target
  * @hits: calls of its handlers
  */
@@ -233,11 +233,11 @@ static void init_return_probe(struct writer *writer, struct torture_probe *probe
 		probe->rp.maxactive = 1 + (random >> 8) % 8;
 }
 
-/* Functions of a module that is being unloaded cannot be probed any more. */
+/* Is this module being unloaded? Then its functions cannot be probed any more. */
 bool torture_being_unloaded(void)
 {
 #if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
-	/* Just before the state changes, the last reference is released. */
+	/* The count is negative once the last reference is released, before the state changes. */
 	return module_refcount(THIS_MODULE) < 0 ||
 	       READ_ONCE(THIS_MODULE->state) == MODULE_STATE_GOING;
 #else
@@ -416,7 +416,7 @@ static void change_something(struct writer *writer)
 		register_refused(writer, random >> 16);
 		break;
 	case 3:
-		/* Other changes at its address do not matter. */
+		/* Changes of other probes at its address must not matter. */
 		if (probe->kind != PROBE_FREE)
 			check_hit(probe);
 		break;

@@ -182,8 +182,8 @@ SYM_FUNC_END(torture_x86_fault)
 /*
  * unsigned long torture_x86_load(unsigned long seed)
  *
- * Reads user memory, for which a task may sleep. The result does not depend on the word that is
- * read, nor on whether there is any.
+ * Reads a word of user memory, and may sleep in the page fault. The result does not depend on the
+ * word, nor on whether there is memory at the address.
  */
 SYM_FUNC_START(torture_x86_load)
 	lea	1(%_ASM_SEED), %_ASM_DX

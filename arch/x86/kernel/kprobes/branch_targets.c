@@ -352,7 +352,7 @@ static int targets_search_text(struct text_search *s, const struct text_range *r
 	memset(s->buf, 0, SEARCH_BEFORE);
 	for (; at < end && !ret; at += len) {
 		len = min_t(unsigned long, end - at, SEARCH_CHUNK);
-		/* Init text may have been freed during the search. */
+		/* If this fails, init text was freed during the search: there is no more to do. */
 		if (!targets_read_text(at, s->buf + SEARCH_BEFORE,
 				       min(end - at, len + SEARCH_AFTER)))
 			break;

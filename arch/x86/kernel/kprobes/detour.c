@@ -161,10 +161,13 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		len += ret;
 		if (insn_decode(&insn, original + done, dcr_size - done, INSN_MODE_KERN))
 			return -EILSEQ;
-		/* The longest instruction, a call and a jump must fit. */
+		/* The longest copy, a call for post_handlers and the jump back must still fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
-		/* After a branch, call or return, the CPU may not reach a call of post_handlers. */
+		/*
+		 * The call for post_handlers follows the first copy. If that is a branch, a call or
+		 * a return, the CPU may not reach what follows.
+		 */
 		if (post && !done && !x86_insn_boostable(&insn)) {
 			pp->jump.failure = KPROBE_REASON_JUMP_POST;
 			return -EOPNOTSUPP;

@@ -411,7 +411,7 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 		if (index != 4)
 			rm->index = gpr_offset[index];
 		rm->scale = X86_SIB_SCALE(sib);
-		/* Base 5 with mod 0: no base, and a displacement of four bytes */
+		/* Base 5 with mod 0 stands for no base, and a displacement of four bytes. */
 		if (X86_SIB_BASE(sib) != 5 || X86_MODRM_MOD(modrm) != 0)
 			rm->base = emulate_rm_reg(insn, X86_SIB_BASE(sib));
 	} else if (X86_MODRM_MOD(modrm) == 0 && X86_MODRM_RM(modrm) == 5) {
@@ -516,7 +516,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		em->opsize = insn->opnd_bytes;
 		return emulate_can_set(em->reg) ? emulate_lea : NULL;
 	case 0x90:
-		/* With REX.B it is xchg with r8; with rep it is pause. */
+		/* With REX.B, 90 is xchg with r8; with a rep prefix, it is pause. */
 		if (X86_REX_B(insn->rex_prefix.bytes[0]) || emulate_has_rep_prefix(insn))
 			return NULL;
 		return emulate_nop;
@@ -593,7 +593,7 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
-	/* The copy does what an emulation cannot, such as raising a fault. */
+	/* A copy does what the emulation cannot do, such as raise the fault of a failed read. */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
 	    run == emulate_far_ret || (run == emulate_ret && IS_ENABLED(CONFIG_X86_64)))
 		return X86_COPY_BYTES;

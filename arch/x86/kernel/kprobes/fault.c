@@ -7,9 +7,9 @@
  * repairs the fault and restarts the instruction, the copy is executed again, without calling
  * pre_handlers: one execution of the instruction is one hit.
  *
- * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. If a
- * probe was ever registered and the kernel raised the exception, it calls kprobe_fault_begin(); and
- * if a copy raised the exception, kprobe_fault_resume() at the end.
+ * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. At the
+ * beginning, that calls kprobe_fault_begin(), if a probe was ever registered and the kernel raised
+ * the exception. At the end, it calls kprobe_fault_resume(), if a copy raised the exception.
  */
 #include <kunit/visibility.h>
 #include <linux/preempt.h>
@@ -100,8 +100,8 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_begin);
  * exception handler may have slept, and the slot with the copy may have been freed. If the
  * probepoint was freed, the task executes the text.
  *
- * A task cannot sleep in an exception of the other instructions of a detour buffer, so in that case
- * the buffer still exists.
+ * Only the probed instruction of a DCR may have an entry in an exception table, so a task does not
+ * sleep in exceptions of the other copies in a detour buffer. Then the buffer still exists.
  *
  * Context: interrupts are off.
  */
@@ -111,7 +111,7 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	struct probepoint *pp;
 
 	if (regs->ip != fault->ip) {
-		/* The fault_handler's address may be in the DCR of an optimised probepoint. */
+		/* The address that the fault_handler set may be in the DCR of a probepoint. */
 		if (fault->handled)
 			regs->ip = x86_kprobe_resume_address(regs->ip);
 		return;

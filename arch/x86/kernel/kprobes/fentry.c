@@ -87,7 +87,7 @@ bool fentry_call_handlers(unsigned long ip, struct pt_regs *regs, unsigned long 
 	struct kprobe *first;
 	bool redirected;
 
-	/* The last probe may have been unregistered after this CPU executed the call. */
+	/* The last probe may have been unregistered after this CPU executed ftrace's call. */
 	if (unlikely(!pp))
 		goto skip;
 	first = probepoint_first(pp);
@@ -211,7 +211,7 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	 */
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;
-	/* Another user of ftrace may have set these, and rely on them. */
+	/* Save what another user of ftrace may have set, and rely on. */
 	next = regs->ip;
 	orig_ax = regs->orig_ax;
 	sp = regs->sp;

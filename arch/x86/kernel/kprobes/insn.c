@@ -179,7 +179,7 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
 	return kprobe_decode_original(addr, end - addr, insn, buf) && x86_insn_length_known(insn);
 }
 
-/* text_mutex is released after this number of instructions. */
+/* text_mutex is released after this number of instructions: other code may wait to patch text. */
 #define DECODE_BATCH	32
 
 /**

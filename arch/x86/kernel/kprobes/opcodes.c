@@ -242,7 +242,7 @@ struct opcode_group {
 static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
-	/* mov to a segment register; the CPU holds interrupts off after a load of ss */
+	/* mov to a segment register; R is ss: after the load, the CPU holds interrupts off */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */

@@ -33,7 +33,7 @@
 /* Size of the registers that KPROBE_POP_REGS pops */
 #define POPPED_SIZE	PT_DS
 
-/* Push gs to bx of struct pt_regs. @ax: an operand that has the value of %eax. */
+/* Push the registers of struct pt_regs from gs to bx. @ax: an operand with the value of %eax. */
 .macro KPROBE_PUSH_REGS ax=%eax
 	pushl	$0			/* gs, which the kernel does not use */
 	pushl	%fs
