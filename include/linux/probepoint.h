@@ -49,8 +49,9 @@ extern struct mutex kprobe_mutex;
  * @probes: three lists, each ended by NULL, the newest registration first: the probes with a
  *	pre_handler, the probes with a post_handler, and all probes
  *
- * A set is immutable. The core replaces it when a probe is registered, unregistered, enabled or
- * disabled, and when the text is freed.
+ * A published set does not change, except that kprobe_disable_self() may replace @post_handler. The
+ * core replaces the set when a probe is registered, unregistered, enabled or disabled, and when the
+ * text is freed.
  */
 struct probe_set {
 	struct rcu_head rcu;

@@ -52,7 +52,7 @@ void kprobe_disable_requested(void)
 	if (!list)
 		return;
 	llist_for_each_entry_safe(p, next, list, request) {
-		/* It may have been unregistered after its request, or disabled by another caller. */
+		/* The probe may have been unregistered, or disabled by another caller. */
 		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
 			continue;
 		kprobe_set_disabled(p, true, &changes);

@@ -576,7 +576,8 @@ void optimizer_wait_idle(void)
  * kprobes/enabled or of the sysctl. If memory is short, this does not wait for the jumps that
  * need memory: the worker tries again later.
  *
- * Modules look it up by name, so the name must stay, and it must not be inlined.
+ * Modules outside of the kernel look this function up by name. So the name must stay, and the
+ * function must not be inlined.
  *
  * Context: sleeps; takes kprobe_mutex.
  */

@@ -102,6 +102,9 @@ void kprobe_restore_handlers(struct kprobe *p)
 	if (!kprobe_is_self_disabled(p))
 		return;
 	WRITE_ONCE(p->pre_handler, p->saved_pre);
-	/* Pairs with xchg() in kprobe_disable_self(): it sees the pre_handler restored. */
+	/*
+	 * Pairs with xchg() in kprobe_disable_self(): a caller that finds the post_handler
+	 * restored also finds the pre_handler restored.
+	 */
 	smp_store_release(&p->post_handler, p->saved_post);
 }

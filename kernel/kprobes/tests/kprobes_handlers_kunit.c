@@ -202,8 +202,8 @@ static void kp_nested_calls(void)
 }
 
 /*
- * Handlers of nested hits redirect execution: one of a breakpoint or a jump, and one that ftrace
- * calls.
+ * Handlers of nested hits redirect execution: at a breakpoint or a jump in kp_x86_sum(), and at
+ * ftrace's call in kp_target_other().
  */
 static void kp_handlers_nested_divert(struct kunit *test)
 {

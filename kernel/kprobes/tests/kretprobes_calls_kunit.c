@@ -302,8 +302,8 @@ static void kp_ret_calls_refused(struct kunit *test)
 }
 
 /*
- * The data of an instance must be zero when an entry_handler gets them, and the return handler of
- * the same call must get what that stored. Inner calls return first.
+ * When an entry_handler is called, the data of the instance must be zero. The return handler of the
+ * same call must find there what the entry_handler stored. Inner calls return first.
  */
 static struct {
 	unsigned int wrong_data, wrong_order;
@@ -503,7 +503,7 @@ static void kp_ret_calls_left(struct kunit *test)
 	kp_ret_kprobe(test, &(struct kprobe) {
 		.addr = (void *)kp_ret_other, .pre_handler = kp_ret_leave,
 	});
-	/* Registered after the kprobe, so its handler runs first. */
+	/* This return probe is registered after the kprobe, so its entry_handler runs first. */
 	kp_ret_left = kp_registered(test, kp_ret_other);
 	outer = kp_registered(test, kp_ret_leaves);
 	inner = kp_registered(test, kp_ret_target);

@@ -4,7 +4,7 @@
 #include "kretprobes_kunit.h"
 #include "kp_cases_life.h"
 
-/* What the functions that kp_ret_calls_back() calls use, and what they find */
+/* Input and results of the functions that kp_ret_calls_back() calls */
 static struct {
 	struct kunit *test;
 	struct kp_probe *probe, *next;
@@ -135,7 +135,7 @@ static void kp_ret_lifecycle_switched_in_flight(struct kunit *test)
 	kp_ret_middle_set(test, probe, NULL);
 	for (i = 1; i <= 10; i++) {
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_disables, i), i + 1);
-		/* Whether the handler is called for this return is not documented. */
+		/* The suite also runs on the base kernel, where this return may call no handler. */
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), i);
 		KUNIT_EXPECT_LE(test, atomic_read(&probe->returns), i);
 		returns = atomic_read(&probe->returns);

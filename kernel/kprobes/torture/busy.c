@@ -20,8 +20,8 @@
 #include "torture.h"
 
 /*
- * More calls than the pool has instances at first: with the largest data_size it has 63, or two for
- * each CPU.
+ * More calls than the pool has instances at first. With the largest data_size, these are 63, or two
+ * for each CPU if that is more.
  */
 #define BUSY_DEPTH	(100 + 2 * num_possible_cpus())
 /* How long the CPU is busy: too short for a watchdog to report it, or for CPU hotplug to fail */

@@ -94,7 +94,7 @@ static struct visitor visitors[VISITORS] = {
 	[0 ... VISITORS - 1] = { .wanted = VISIT_ANY },
 };
 
-/* The innermost call on this CPU */
+/* The innermost call of torture_visited() on this CPU */
 static DEFINE_PER_CPU(struct visit *, visiting);
 /* Number of calls that had to run a handler */
 static DEFINE_PER_CPU(unsigned long, visits_checked);

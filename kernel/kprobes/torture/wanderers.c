@@ -50,7 +50,7 @@ noinline unsigned long torture_sleeps(unsigned long seed)
 
 	/*
 	 * Before the wanderers start, the task that looks for places to probe
-	 * calls this. Its affinity must not change.
+	 * calls this function. The affinity of that task must not change.
 	 */
 	if (seed % 4 == 0 && wanderers)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));

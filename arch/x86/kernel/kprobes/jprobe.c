@@ -32,8 +32,8 @@ static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 }
 
 /*
- * Return: the number of bytes of arguments to copy. @sp is the address of the return address. The
- * function may be the first on its stack, and have no stack arguments.
+ * Return: the number of bytes of arguments to copy. @sp is the address of the return address. If
+ * the function is the first on its stack, and has no stack arguments, the stack may end sooner.
  */
 static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {
