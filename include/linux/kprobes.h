@@ -695,7 +695,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
  *
  * Context: handlers of the return probe.
  *
- * Return: the return probe, or NULL if it is being unregistered.
+ * Return: the return probe, or NULL once its unregistration has begun.
  */
 static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {

@@ -202,7 +202,8 @@ struct probepoint {
 };
 
 /**
- * struct probepoint_table - hash table of probepoints by address; replaced when it is full
+ * struct probepoint_table - hash table of probepoints by address; replaced before it is more than
+ *	half full
  * @rcu: frees the table when no reader searches it any more
  * @mask: number of entries, a power of two, minus 1
  * @shift: number of bits by which a hash is shifted right to get an index

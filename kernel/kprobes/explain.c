@@ -673,7 +673,7 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	return err;
 }
 
-/* Replace the file's answer, or its list. */
+/* Find the answer for a location, or its list of places, and replace the file's with it. */
 static int explain_answer(struct explain_file *f, const char *name, const struct location *l)
 {
 	struct place_list *list = NULL;

@@ -486,7 +486,7 @@ static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *
  * optimizer_explain() - would probepoints be optimised?
  * @questions: a list of &struct jump_question, whose results are filled in
  *
- * It costs less if the addresses are in ascending order.
+ * If the addresses are in ascending order, each function is decoded only once.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -39,9 +39,9 @@
  * FREE_MIN_PER_CPU for each possible CPU. A pool that has return probes shrinks
  * below the base only if the limit was lowered.
  *
- * When a hit requests more instances, about half of the base is still free for
- * the calls that begin before the worker runs: hundreds if many tasks are ready
- * to run.
+ * When a hit requests more instances, about half of the base is still free. That
+ * must be enough for all calls that begin before the worker runs. If many tasks
+ * are ready to run, these can be hundreds.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16

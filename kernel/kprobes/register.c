@@ -71,7 +71,7 @@ static void kprobe_registered(struct kprobe *p, bool again)
 
 /*
  * Attach a probe to its probepoint, which is put on the batch @changes; or let
- * it wait for its module. @again: it waited before. Return: 0 or an errno.
+ * it wait for its module. @again: the probe has waited. Return: 0 or an errno.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {

@@ -383,8 +383,9 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
- * Return the address in the caller, also if another tracer replaced it. Then that tracer is asked
- * for it, and the search has to begin at the oldest instance of the call.
+ * Return: the address in the caller, even if another tracer had replaced it: then look it up in the
+ * records of that tracer. If these have the address of our trampoline again, the search of the
+ * instances goes on after the oldest instance of this call.
  */
 static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
@@ -479,8 +480,8 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 /**
  * kretprobe_return() - handle the return of a function
- * @regs: registers as after the return. The next word is the stack address of the return
- *	address; the trampoline returns to the value that this function stores there.
+ * @regs: registers as after the return. The word after them is the stack slot of the return
+ *	address. The trampoline returns to the address that this function stores there.
  *
  * The trampoline itself handles a call that has one instance whose return probe is registered. It
  * calls this function for all other calls.

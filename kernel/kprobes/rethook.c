@@ -70,7 +70,7 @@ static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
  *
  * Context: handlers of the return probe.
  *
- * Return: the return probe, or NULL if it is being unregistered.
+ * Return: the return probe, or NULL once its unregistration has begun.
  */
 struct kretprobe __kprobes *get_kretprobe(struct kretprobe_instance *ri)
 {

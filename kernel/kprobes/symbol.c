@@ -36,7 +36,10 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 	unsigned long offset;
 
 	lockdep_assert_held(&kprobe_mutex);
-	/* Symbols of the kernel itself never change. Another module may be at the same address. */
+	/*
+	 * Use the last symbol only for the kernel's own text, whose symbols never change. Another
+	 * module may have been loaded at an address in a module.
+	 */
 	if (addr - last_symbol.start < last_symbol.size && core_kernel_text(addr))
 		return &last_symbol;
 	if (!kallsyms_lookup(addr, &last_symbol.size, &offset, NULL, last_symbol.name)) {

@@ -60,8 +60,8 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 
 /*
  * Return the address where all callers enter the function. On powerpc it may begin with two
- * instructions that set r2, which callers with the same r2 skip. If these are missing, or
- * hidden by a breakpoint, this is @addr.
+ * instructions that set r2, which callers with the same r2 skip. If there are no such
+ * instructions, or if a breakpoint hides them, return @addr.
  */
 static inline void *kp_entry(void *addr)
 {

@@ -56,10 +56,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 
 	/*
 	 * Here the CPU does not use the kernel's descriptor tables, per-CPU base or page tables, so
-	 * it cannot handle an int3:
+	 * it cannot handle an int3.
 	 */
 	{ "machine_kexec" },
-	/* - when a CPU starts, until it has loaded the IDT or has enabled FRED */
+	/* The same is true when a CPU starts, until it has loaded the IDT or has enabled FRED. */
 	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
 	{ "early_setup_idt" }, { "startup_64_load_idt" }, { "__pi_startup_64_load_idt" },
 	{ "vc_boot_ghcb" }, { "setup_ghcb" }, { "sev_es_terminate" },
@@ -73,7 +73,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "native_write_gdt_entry" }, { "native_write_msr" }, { "__flush_tlb_all" },
 	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
-	 * - when the system resumes, until the CPU has restored the GS base.
+	 * The same is true when the system resumes, until the CPU has restored the GS base.
 	 * swsusp_arch_suspend() returns in the image while the CPU still has the IDT and the GS
 	 * base of the kernel that loaded the image.
 	 */

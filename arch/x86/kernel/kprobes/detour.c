@@ -305,8 +305,8 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
  * arch_match_detour() - choose the trampoline that suits the number of pre_handlers
  * @pp: the probepoint, which has a detour buffer
  *
- * arch_sync_jumps() patches the call. A CPU that hits the int3 while the call is being written
- * calls the new trampoline.
+ * arch_sync_jumps() patches the call. A CPU that hits the int3 which replaces the call in the
+ * meantime calls the new trampoline.
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  *

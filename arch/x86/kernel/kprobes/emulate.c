@@ -233,8 +233,8 @@ static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 /*
  * Emulate a far return to the same code segment. For any other segment, execute
  * the copy. After an emulation, the exit from the breakpoint would have to load
- * the selector: it would raise the exception of a bad selector in the entry code,
- * and with FRED it loads no other segment at all.
+ * the selector. With a bad selector, that would raise an exception in the entry
+ * code, and with FRED the exit can load no other code segment of the kernel.
  */
 static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -461,7 +461,7 @@ static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *ins
 		em->cc = op & 0xf;
 		return emulate_jcc;
 	case 0xe0 ... 0xe3:
-		/* AMD CPUs may take f2 or f3 for the condition, instead of the opcode. */
+		/* For loopne and loope, AMD CPUs may take the condition from a prefix f2 or f3. */
 		if (op < 0xe2 && (x86_insn_has_prefix(insn, 0xf2) || emulate_has_rep_prefix(insn)))
 			return NULL;
 		em->cc = op & 3;

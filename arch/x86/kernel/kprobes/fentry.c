@@ -207,7 +207,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	/*
 	 * If ftrace did not save all registers, it has not updated this call
-	 * yet, or the address is not probed.
+	 * yet, or the address is not probed. If @regs are marked, the hit has
+	 * been handled already.
 	 */
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;

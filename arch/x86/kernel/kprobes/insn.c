@@ -86,7 +86,7 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	for (i = -(long)sizeof(before); i < end; i++) {
 		struct probepoint *pp;
 
-		/* Where a jump was found, buf[i] is already original text. */
+		/* In a jump that was found before, buf[i] has been replaced with the original. */
 		pp = probepoint_with_byte(addr + i, i < 0 ? before[i + sizeof(before)] : buf[i]);
 		if (!pp)
 			continue;

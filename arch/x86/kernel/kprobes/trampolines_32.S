@@ -139,7 +139,7 @@
  * already runs in this context.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
- * %ebx: the level below. A level without a context is ignored.
+ * %ebx: the level below. Until the context is stored, an NMI ignores the level.
  */
 .macro KPROBE_TRAMPOLINE_TAKE_LEVEL miss:req
 	/* preempt_disable() and kprobe_context() */

@@ -220,7 +220,7 @@
  * this CPU. The code at @nested may continue at @take.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
- * %r12: the level below. A level without a context is ignored.
+ * %r12: the level below. Until the context is stored, an NMI ignores the level.
  */
 .macro __KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take
 	/* kprobe_enter() */

@@ -180,7 +180,7 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 	ip = x86_kprobe_text_ip(addr);
 #ifdef CONFIG_UNWINDER_ORC
-	/* @ip is not a return address, so no call precedes it: look up @ip, not @ip - 1. */
+	/* If @addr was in a slot, no call precedes the original, @ip: look up @ip, not @ip - 1. */
 	if (ip != addr)
 		state->signal = true;
 #endif
@@ -224,7 +224,10 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 {
 	struct unwind_state state;
 
-	/* @addr is never in a slot: the copy of a call pushes the original return address. */
+	/*
+	 * @addr need not be translated: it is never in a slot, since the copy of a call pushes the
+	 * original return address.
+	 */
 	if (likely(!unwind_is_trampoline(addr)))
 		return addr;
 	/* At the entry, another tracer may have replaced @addr after the caller read the stack. */
