@@ -791,7 +791,7 @@ static inline void jprobe_return(void) { }
 #endif /* !CONFIG_JPROBES */
 
 #if IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
-/* For ftrace-based probes: architectures provide and read these. */
+/* Architectures that support ftrace-based probes provide or read these. */
 void kprobe_ftrace_handler(unsigned long from, unsigned long caller,
 			   struct ftrace_ops *filter, struct ftrace_regs *fregs);
 #ifndef __ARCH_WANT_PROBEPOINT

@@ -55,7 +55,7 @@ struct kprobe_filter {
 #define FILTER_DIVERT	1
 #define FILTER_RETURN	2
 
-/* PERMANENT: the sysctl kernel.ftrace_enabled cannot be set to 0 while there are addresses. */
+/* With PERMANENT, the sysctl kernel.ftrace_enabled cannot be set to 0 while a filter is in use. */
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
 /*

@@ -52,7 +52,7 @@
 /* In a holder, this replaces the return probe once that is unregistered. It has no handler. */
 static struct kretprobe no_probe;
 
-/* Sentinels: never_there is always NULL, and always_there is never NULL. */
+/* Sentinels for holders without a cache: never_there is always NULL, always_there is never NULL. */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 

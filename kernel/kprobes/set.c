@@ -178,7 +178,7 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 
 static __always_inline void probe_set_count_missed(struct kprobe *p)
 {
-	/* Atomic: another CPU, or an NMI on this CPU, may count a hit of the same probe. */
+	/* An NMI, or another CPU, may count a hit of the same probe at the same time. */
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 

@@ -11,7 +11,7 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/* Like local_bh_disable(), which is not allowed in an NMI */
+	/* This is what local_bh_disable() does, which is not allowed in an NMI. */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 

@@ -210,7 +210,7 @@ static void kp_errno_not_entry(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "the first 16 bytes are the entry");
-	/* Code with a visible address inside a function would prevent jumps there. */
+	/* If code loads an address inside of a function, no jump is written over that address. */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
 		/* The first instruction after an ENDBR counts as the entry. */

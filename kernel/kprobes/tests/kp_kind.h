@@ -23,7 +23,7 @@
 #include "kp_test.h"
 #include "kp_regs.h"
 
-/* For the verb register: register_kprobe, register_kprobes */
+/* With the verb register, these become register_kprobe and register_kprobes. */
 #define KP_API(verb)		__PASTE(verb##_, KP_KIND)
 #define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
 
@@ -123,8 +123,8 @@ static inline int kp_disable(struct kp_probe *probe)
 } while (0)
 
 /*
- * Try to register @probe. Return: 0, or the errno; then expect that @probe is not registered, and
- * that the text is unchanged.
+ * Try to register @probe. If that fails, expect that @probe is not registered, and that the text is
+ * unchanged. Return: 0, or the errno.
  */
 static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
 {

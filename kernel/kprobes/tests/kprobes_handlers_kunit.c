@@ -117,7 +117,10 @@ KP_PRE_HANDLER(, kp_number_pre, to_kp_probe(p)->pre = ++kp_runs)
 
 KP_POST_HANDLER(, kp_number_post, to_kp_probe(p)->post = ++kp_runs)
 
-/* All pre_handlers, then all post_handlers: newest first, even after one was reenabled */
+/*
+ * A hit must call all pre_handlers, and then all post_handlers. Those of the probe that was
+ * registered last come first, even after another probe was enabled again.
+ */
 static void kp_handlers_order(struct kunit *test)
 {
 	struct kp_probe *probe[4];

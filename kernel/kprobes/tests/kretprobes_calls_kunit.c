@@ -163,7 +163,7 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
 }
 
-/* With rethook, the default number of instances depends only on the number of CPUs: set it. */
+/* With rethook, the default number of instances may be too small, so set maxactive. */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 
 static void kp_ret_calls_nested(struct kunit *test)

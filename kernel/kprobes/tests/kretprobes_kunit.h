@@ -41,7 +41,7 @@ struct kp_probe {
 	void (*hook[2])(void);
 };
 
-/* NULL if the return probe was unregistered */
+/* Return: the probe that @ri belongs to; NULL if the return probe was unregistered. */
 static inline struct kp_probe *to_kp_probe(struct kretprobe_instance *ri)
 {
 	struct kretprobe *rp = get_kretprobe(ri);

@@ -207,7 +207,7 @@ static int visitor_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
 
-	/* NULL if the return probe was unregistered during the call */
+	/* @rp is NULL if the return probe was unregistered during the call. */
 	if (rp)
 		handler_runs(container_of(rp, struct visitor, as.rp));
 	return 0;

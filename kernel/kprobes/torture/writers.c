@@ -128,7 +128,7 @@ static int changing_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct kretprobe *rp = get_kretprobe(ri);
 	struct torture_probe *probe;
 
-	/* NULL if the return probe was unregistered during the call */
+	/* @rp is NULL if the return probe was unregistered during the call. */
 	if (!rp)
 		return 0;
 	probe = container_of(rp, struct torture_probe, rp);

@@ -21,7 +21,7 @@ bool torture_can_unwind(const char *function)
 {
 	if (IS_ENABLED(CONFIG_X86_32) && strstarts(function, "arch_rethook_trampoline"))
 		return false;
-	/* Not strstarts(): kallsyms may return an alias with the prefix __pi_. */
+	/* strstarts() would not do: kallsyms may return an alias with the prefix __pi_. */
 	return !strstr(function, "__x86_indirect_") && !strstr(function, "__x86_return_") &&
 	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_");
 }

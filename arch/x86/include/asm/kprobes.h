@@ -253,7 +253,7 @@ static inline struct kprobe *kprobe_running(void)
 {
 	struct kprobe_level *level = this_cpu_read(kprobe_levels.top);
 
-	/* NULL until arch_init_kprobes() has set up the levels */
+	/* @level is NULL until arch_init_kprobes() has set up the levels. */
 	return level && level->context != KPROBE_CONTEXT_NONE ? level->probe : NULL;
 }
 

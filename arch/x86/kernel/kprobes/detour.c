@@ -118,7 +118,7 @@ __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 {
 	struct probepoint *pp = READ_ONCE(p->point);
 
-	/* NULL if @p was detached since the hit */
+	/* @pp is NULL if @p was detached after the hit. */
 	if (pp)
 		probepoint_note_redirect(pp);
 }

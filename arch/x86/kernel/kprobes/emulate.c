@@ -61,7 +61,7 @@ static __always_inline unsigned long *emulate_reg(struct pt_regs *regs, int offs
 }
 
 #ifdef CONFIG_X86_64
-/* Not rdmsrl(): it has a tracepoint, whose callbacks may be probed. */
+/* Do not use rdmsrl(): it has a tracepoint, whose callbacks may be probed. */
 static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	if (seg == INAT_SEG_REG_GS)

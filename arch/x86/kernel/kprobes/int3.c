@@ -251,7 +251,7 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	struct kprobe *runs = READ_ONCE(outer->probe);
 	bool redirected;
 
-	/* NULL while x86_kprobe_emulate_with_post() emulates an instruction */
+	/* @runs is NULL while x86_kprobe_emulate_with_post() emulates an instruction. */
 	if (runs && kprobe_nests(runs) && READ_ONCE(runs->point) != pp)
 		level = x86_kprobe_take_second(context, regs);
 	if (!level) {
