@@ -91,7 +91,7 @@ void __kprobes kprobe_request(struct kprobe_request *r)
 		irq_work_queue(this_cpu_ptr(&requests_irq_work));
 }
 
-/* The CPU is online now, or is dead, and another CPU runs this. */
+/* Runs on a CPU that has come online; or, after a CPU has died, on another CPU. */
 static int kprobe_requests_cpu(unsigned int cpu)
 {
 	kprobe_requests_queue();

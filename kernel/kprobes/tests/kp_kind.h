@@ -23,7 +23,7 @@
 #include "kp_test.h"
 #include "kp_regs.h"
 
-/* With the verb register, these become register_kprobe and register_kprobes. */
+/* The API functions with a verb: for register, register_kprobe and register_kprobes. */
 #define KP_API(verb)		__PASTE(verb##_, KP_KIND)
 #define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
 

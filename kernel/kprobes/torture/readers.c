@@ -261,7 +261,7 @@ int torture_start_hotplug(void)
 }
 
 /**
- * torture_stop_hotplug() - stop calling the targets there
+ * torture_stop_hotplug() - stop calling the targets in callbacks of CPU hotplug
  */
 void torture_stop_hotplug(void)
 {

@@ -73,8 +73,8 @@ struct arch_specific_insn { };
 #define KPROBE_MAX_CONTEXTS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 
 /*
- * How deep handlers can nest on one CPU: each context runs the handlers of one hit, and the
- * handlers of one hit that the former have caused, see x86_kprobe_take_second().
+ * How deep handlers can nest on one CPU: each context runs the handlers of one hit, and if these
+ * hit a probe themselves, the handlers of that hit, too, see x86_kprobe_take_second().
  */
 #define KPROBE_MAX_LEVELS	(2 * KPROBE_MAX_CONTEXTS)
 
