@@ -307,8 +307,9 @@ struct x86_jprobe_call {
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
- * If a function that a handler called returns, the return takes a second level. If this context has
- * two levels already, none is taken: hits in this context are missed anyway.
+ * Disable preemption and take a level for the handlers of a return. If the function was called by a
+ * handler, this context has a level already: take a second one. If it has two, take none, and
+ * return false: hits in this context are missed anyway.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {
@@ -409,7 +410,7 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-/* Can a copy of a probed instruction, or a handler, have raised this exception? */
+/* Can a copy of a probed instruction, or a handler, have raised this exception of the kernel? */
 static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
 {
 	return kprobes_have_been_used() && !user_mode(regs);
@@ -528,7 +529,10 @@ static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct
 
 #endif /* CONFIG_KPROBES */
 
-/* Called only if kprobes_have_been_used(), so callers need no #ifdef. */
+/*
+ * Callers test kprobes_have_been_used() first. Without CONFIG_KPROBES it is constant false, so the
+ * compiler drops these calls, and callers need no #ifdef.
+ */
 struct unwind_state;
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
 unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,

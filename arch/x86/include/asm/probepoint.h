@@ -115,8 +115,8 @@ struct x86_operand {
 /**
  * struct x86_emulation - how the probed instruction is emulated in C
  * @run: does what the CPU would do, and sets the instruction pointer to the next instruction or
- *	to the target. If it cannot read memory, it changes only the instruction pointer, to
- *	the copy in the slot, which raises the exception. Always returns 1.
+ *	to the target. If it cannot read memory, or go to the target, it changes only the
+ *	instruction pointer, to the copy in the slot. Always returns 1.
  *	NULL if there is no emulation.
  * @opsize: bytes that the instruction moves; size of the counter of a loop instruction
  * @cc: condition code, or which of the loop instructions it is

@@ -31,7 +31,7 @@ struct x86_blacklist_area {
 static const struct x86_blacklist_area areas[] __initconst = {
 	/*
 	 * Ftrace and the graph tracer patch these, and would overwrite a breakpoint. In 64-bit
-	 * mode ftrace also copies them, and would copy it.
+	 * mode ftrace also copies them, with a breakpoint that has no probepoint at the copy.
 	 */
 #ifdef CONFIG_X86_64
 	{ "ftrace_caller", "ftrace_caller_end" },
@@ -59,7 +59,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	 * it cannot handle an int3.
 	 */
 	{ "machine_kexec" },
-	/* The same is true when a CPU starts, until it has loaded the IDT or has enabled FRED. */
+	/* A CPU that starts cannot handle an int3 until it has loaded the IDT or enabled FRED. */
 	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
 	{ "early_setup_idt" }, { "startup_64_load_idt" }, { "__pi_startup_64_load_idt" },
 	{ "vc_boot_ghcb" }, { "setup_ghcb" }, { "sev_es_terminate" },
@@ -73,7 +73,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "native_write_gdt_entry" }, { "native_write_msr" }, { "__flush_tlb_all" },
 	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
-	 * The same is true when the system resumes, until the CPU has restored the GS base.
+	 * When the system resumes, the CPU cannot handle an int3 until it has restored the GS base.
 	 * swsusp_arch_suspend() returns in the image while the CPU still has the IDT and the GS
 	 * base of the kernel that loaded the image.
 	 */
@@ -99,7 +99,7 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "trace_hwlat_callback" },
 	{ "trace_osnoise_callback" },
 #ifdef CONFIG_RCU_TRACE
-	/* Called by the tracepoint in ct_nmi_enter() and ct_nmi_exit() */
+	/* The tracepoint in ct_nmi_enter() and ct_nmi_exit() calls these for each int3. */
 	{ "trace_event_raw_event_rcu_watching" },
 	{ "perf_trace_rcu_watching" },
 	{ "trace_event_ignore_this_pid" },
@@ -122,8 +122,8 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 	if (!is_kernel_text(start))
 		return 0;
 	/*
-	 * Add only @first if @last is unknown, or if it names other code, which is before @first or
-	 * far away: all areas are smaller than a page.
+	 * Add only @first if @last is unknown. Do the same if the symbol @last is before @first, or
+	 * a page or more after it: all areas are smaller than a page, so it is of other code.
 	 */
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
@@ -131,8 +131,8 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 }
 
 /*
- * What the compiler adds to the name of a function if all callers use a changed copy of it: then no
- * symbol has the original name.
+ * The compiler may replace a function with a changed copy, and append one of these to its name.
+ * Then no symbol has the original name, so the name is looked up with each suffix.
  */
 static const char *const suffixes[] __initconst = { "", ".constprop.0", ".isra.0", ".part.0" };
 
@@ -229,7 +229,10 @@ int __init arch_populate_kprobe_blacklist(void)
 		if (ret < 0)
 			return ret;
 	}
-	/* Do this only if there is a prefix: it decompresses the names of all symbols. */
+	/*
+	 * Search for prefixes only if this configuration has any: the search takes long, since
+	 * kallsyms decompresses the names of all symbols.
+	 */
 	if (prefixes[0]) {
 		ret = kallsyms_on_each_symbol(x86_blacklist_prefixed, NULL);
 		if (ret < 0)

@@ -224,13 +224,13 @@ static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsi
 }
 #endif
 
-/* Is it a lea with only a displacement, which is rip-relative in 64-bit mode? */
+/* Are these the bytes of a lea with only a displacement? It is rip-relative in 64-bit mode. */
 static bool targets_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
 }
 
-/* May the four bytes at @p be the displacement of a branch or of a lea? */
+/* May the four bytes at @p be the displacement of a branch or, in 64-bit mode, of a lea? */
 static bool targets_looks_like_branch(const u8 *p)
 {
 	u8 before = p[-2], opcode = p[-1];
@@ -251,7 +251,7 @@ static bool targets_looks_like_branch(const u8 *p)
 	return IS_ENABLED(CONFIG_X86_64) && targets_is_lea(before, opcode);
 }
 
-/* May the four bytes at @p be an address that a mov, a push or a lea loads? */
+/* May the four bytes at @p be an address that a mov, a push or, in 32-bit mode, a lea loads? */
 static bool targets_looks_like_load(const u8 *p)
 {
 	u8 opcode = p[-1];
@@ -273,7 +273,8 @@ static bool targets_looks_like_load(const u8 *p)
 
 /*
  * Is @at the displacement or the immediate operand of an instruction? Assume that it is if the
- * bytes belong to no function, or if decoding fails or reaches an int3 of other code.
+ * bytes belong to no function, or if decoding fails or reaches an int3 of other code. (An int3 that
+ * control flow does not reach is padding.)
  */
 static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 {
@@ -433,7 +434,10 @@ static int targets_cmp(const void *a, const void *b)
 	return *ea < *eb ? -1 : *ea > *eb;
 }
 
-/* Search the text of the kernel or of @mod, and list its targets. NULL if out of memory. */
+/*
+ * Search the text of @mod, or of the kernel if @mod is NULL, and add its targets to the list of
+ * known ones. Return: the targets, or NULL if out of memory.
+ */
 static noinline struct text_targets *targets_find(const struct module *mod)
 {
 	struct text_search *s = kvzalloc(sizeof(*s), GFP_KERNEL);
@@ -471,7 +475,7 @@ static struct text_targets *targets_for(const struct module *mod)
 	return targets_find(mod);
 }
 
-/* Return: the reason why a jump at @addr is not safe, or KPROBE_REASON_NONE. */
+/* Return: what leads into the JTPR of a jump at @addr, as a reason; or KPROBE_REASON_NONE. */
 static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigned long addr)
 {
 	u64 first = targets_make(addr + 1, 0), end = targets_make(addr + KPROBE_JUMP_SIZE, 0);

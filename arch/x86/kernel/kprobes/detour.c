@@ -165,8 +165,8 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
 		/*
-		 * The call for post_handlers follows the first copy. If that is a branch, a call or
-		 * a return, the CPU may not reach what follows.
+		 * The call for post_handlers follows the first copy. If that copy is a branch, a
+		 * call or a return, the CPU may not reach the call, so refuse to optimise.
 		 */
 		if (post && !done && !x86_insn_boostable(&insn)) {
 			pp->jump.failure = KPROBE_REASON_JUMP_POST;
@@ -185,8 +185,9 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->from[map->nr] = done;
 		if (x86_insn_kind(&insn) == X86_KIND_CALL) {
 			/*
-			 * The copy is a push and a jump. A task after the push has only the jump to
-			 * the called function left.
+			 * The copy is a push and a jump. An unwinder that finds a task between the
+			 * two shows it at the start of the called function, since only the jump is
+			 * left. See x86_kprobe_original_ip().
 			 */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
@@ -260,7 +261,10 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
  * @dcr_size: size of the DCR in bytes
  * @post: hits would call a post_handler
  *
- * Return: the answer.
+ * This tries the lowest and the highest address that a slot can have.
+ *
+ * Return: the answer. It is %KPROBE_UNKNOWN if only one of the two addresses is in reach of all
+ * operands and targets.
  */
 enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 {
@@ -423,7 +427,10 @@ bool arch_jump_covers_next(const struct probepoint *pp)
 	return pp->arch.insn.size < KPROBE_JUMP_SIZE;
 }
 
-/* Does an instruction only save, set up or restore the frame pointer? */
+/*
+ * Does an instruction only save, set up or restore the frame pointer? Compilers also do that in a
+ * function that does nothing, see arch_post_is_empty().
+ */
 static bool detour_is_frame_insn(struct insn *insn)
 {
 	switch (insn->opcode.bytes[0]) {
@@ -440,7 +447,10 @@ static bool detour_is_frame_insn(struct insn *insn)
 	}
 }
 
-/* Does an instruction have no effect, or only clear a register (-fzero-call-used-regs)? */
+/*
+ * Does an instruction have no effect, or only clear a register? With -fzero-call-used-regs,
+ * functions clear registers before they return, even if they do nothing else.
+ */
 static bool detour_is_idle_insn(struct insn *insn)
 {
 	u8 modrm = insn->modrm.value;

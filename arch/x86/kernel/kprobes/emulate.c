@@ -69,7 +69,10 @@ static __always_inline unsigned long emulate_segment_base(u8 seg, const struct p
 	return seg == INAT_SEG_REG_FS ? __rdmsr(MSR_FS_BASE) : 0;
 }
 #else
-/* fs is the kernel's per-CPU segment. The other segments that are emulated are flat. */
+/*
+ * fs is the kernel's per-CPU segment. The other segments are flat, so their base is 0, except gs:
+ * emulate_decode_rm() refuses it.
+ */
 static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {
 	unsigned int nr = regs->fs / sizeof(struct desc_struct);
@@ -164,7 +167,10 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 		jump = !count;
 		break;
 	}
-	/* A counter of 4 bytes clears the upper half of rcx. */
+	/*
+	 * A counter of 2 bytes leaves the rest of rcx unchanged. A counter of 4 bytes clears the
+	 * upper half of rcx.
+	 */
 	if (pp->arch.emulation.cc != 3 && pp->arch.emulation.opsize == 2)
 		*(u16 *)&regs->cx = count;
 	else if (pp->arch.emulation.cc != 3)
@@ -176,7 +182,8 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 /*
  * Can the exit from the breakpoint go to @target? A branch to an address that is not canonical
  * raises #GP. The iret of the exit would raise it in the entry code, which treats any fault of that
- * iret as the fault of a return to user space, and would run with the user's GS base.
+ * iret as the fault of a return to user space, and would run with the user's GS base. In 32-bit
+ * mode all addresses are canonical.
  */
 static __always_inline bool emulate_can_go_to(unsigned long target)
 {
@@ -184,7 +191,10 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
-/* A read failed, or the target is bad: resume in the copy, which raises the exception. */
+/*
+ * The emulation could not read the operand, or cannot go to the target: resume in the copy, so that
+ * the CPU executes the instruction, or raises its exception.
+ */
 static __always_inline int emulate_call_copy(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = (unsigned long)pp->arch.slot.copy;
@@ -231,10 +241,11 @@ static int __kprobes emulate_ret(struct probepoint *pp, struct pt_regs *regs)
 }
 
 /*
- * Emulate a far return to the same code segment. For any other segment, execute
- * the copy. After an emulation, the exit from the breakpoint would have to load
- * the selector. With a bad selector, that would raise an exception in the entry
- * code, and with FRED the exit can load no other code segment of the kernel.
+ * Emulate a far return to the same code segment. For any other segment, or a
+ * target that emulate_can_go_to() refuses, execute the copy. After an emulation,
+ * the exit from the breakpoint would have to load the selector. With a bad
+ * selector, that would raise an exception in the entry code, and with FRED the
+ * exit can load no other code segment of the kernel.
  */
 static int __kprobes emulate_far_ret(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -265,7 +276,7 @@ static int __kprobes emulate_push_imm(struct probepoint *pp, struct pt_regs *reg
 
 static int __kprobes emulate_pop(struct probepoint *pp, struct pt_regs *regs)
 {
-	/* The stack pointer is incremented first: pop rsp overwrites it. */
+	/* The CPU increments rsp before it writes the operand, so pop rsp sets rsp to @val. */
 	unsigned long val = int3_emulate_pop(regs);
 
 	*emulate_reg(regs, pp->arch.emulation.reg) = val;
@@ -381,7 +392,7 @@ static u8 emulate_segment_prefix(struct insn *insn)
 
 /*
  * Fill in the operand that the ModRM byte names. Return: false for 16-bit addresses and gs in
- * 32-bit mode, which no compiler uses.
+ * 32-bit mode. These are not emulated, since no compiler uses them.
  */
 static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 {
@@ -423,7 +434,10 @@ static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 	return true;
 }
 
-/* In 32-bit mode an emulation must not set the stack pointer, see the top of this file. */
+/*
+ * May an emulation set @reg to any value? Not the stack pointer in 32-bit mode: the exit from the
+ * breakpoint writes the frame of iret below the new stack pointer, perhaps over saved registers.
+ */
 static bool emulate_can_set(s16 reg)
 {
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
@@ -446,7 +460,7 @@ static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *ins
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 
-	/* With the prefix, some CPUs truncate the target to 16 bits, and others do not. */
+	/* With an operand-size prefix, some CPUs truncate the target to 16 bits, others do not. */
 	if (emulate_has_opsize_prefix(insn))
 		return NULL;
 	em->imm = pp->arch.next_ip + insn->immediate.value;
@@ -593,7 +607,12 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 {
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
-	/* A copy does what the emulation cannot do, such as raise the fault of a failed read. */
+	/*
+	 * All instructions without emulation need a copy, and so do those that are emulated only
+	 * if there are post_handlers (X86_OP_COPY). The others here need one for
+	 * emulate_call_copy(): their emulation may be unable to read the operand, or to go to the
+	 * target.
+	 */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
 	    run == emulate_far_ret || (run == emulate_ret && IS_ENABLED(CONFIG_X86_64)))
 		return X86_COPY_BYTES;

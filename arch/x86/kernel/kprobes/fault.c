@@ -27,8 +27,8 @@ static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 	bool handled;
 
 	/*
-	 * Do not call it for an exception of the fault_handler itself, or of an interrupt that
-	 * arrived during the handler.
+	 * Do not call the fault_handler for its own exceptions, or for an exception of an interrupt
+	 * that arrived while the handler ran.
 	 */
 	if (level->in_fault || kprobe_level_context(level) != kprobe_context())
 		return false;
@@ -111,7 +111,10 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	struct probepoint *pp;
 
 	if (regs->ip != fault->ip) {
-		/* The address that the fault_handler set may be in the DCR of a probepoint. */
+		/*
+		 * The address that the fault_handler set may be in the DCR of a probepoint, where
+		 * a jump may be. Then resume at the copy in the detour buffer.
+		 */
 		if (fault->handled)
 			regs->ip = x86_kprobe_resume_address(regs->ip);
 		return;

@@ -77,7 +77,10 @@ static __always_inline bool fentry_rcu_watches(void)
 #endif
 }
 
-/* Return: has a handler redirected execution to @regs? If not, regs->ip is @next. */
+/*
+ * Call the handlers of the probepoint at @ip, if it still exists. Return: true if a handler has
+ * redirected execution to @regs; false if not, and then regs->ip is @next.
+ */
 static __always_inline
 bool fentry_call_handlers(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
@@ -107,8 +110,8 @@ skip:
 }
 
 /*
- * Make RCU watch this CPU: handlers rely on it, and unregister_kprobe() waits for an RCU grace
- * period.
+ * Handle a hit in code that runs while RCU does not watch this CPU, as in the idle loop. Make RCU
+ * watch: handlers rely on it, and so does unregister_kprobe(), which waits for an RCU grace period.
  */
 static noinline bool __kprobes
 fentry_call_unwatched(unsigned long ip, struct pt_regs *regs, unsigned long next)
@@ -121,7 +124,7 @@ fentry_call_unwatched(unsigned long ip, struct pt_regs *regs, unsigned long next
 	return redirected;
 }
 
-/* Handle a hit. Return: as fentry_call_handlers(). */
+/* Handle a hit. Return: true if a handler has redirected execution; if not, regs->ip is @next. */
 static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, unsigned long next)
 {
 	bool redirected;
@@ -164,7 +167,9 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
  * - The handler pushed a word, as a call does. Then the handler's resume address is stored in
  *   @regs->orig_ax, like the address of a direct caller, see arch_ftrace_set_direct_caller(). The
  *   trampoline stores regs->ip, which is the pushed word, to the stack slot of that word, and
- *   resumes at orig_ax.
+ *   resumes at orig_ax. This needs support for direct callers in ftrace.
+ *
+ * Any other change is undone, with a warning.
  *
  * In 32-bit mode the trampoline loads the stack pointer. But then it calls the graph tracer,
  * which takes the word at the stack pointer for the return address. So the removal of the
@@ -212,7 +217,10 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	 */
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;
-	/* Save what another user of ftrace may have set, and rely on. */
+	/*
+	 * Another user of ftrace may have set the instruction pointer or orig_ax, and relies on
+	 * them. Handlers see other values: save these, to restore them afterwards.
+	 */
 	next = regs->ip;
 	orig_ax = regs->orig_ax;
 	sp = regs->sp;

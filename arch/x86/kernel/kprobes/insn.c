@@ -46,8 +46,8 @@ static __always_inline struct probepoint *probepoint_with_byte(unsigned long add
 }
 
 /*
- * Read the bytes before @addr. Bytes in a page that cannot be read become 0: no jump of a probe
- * begins there.
+ * Read the four bytes before @addr, where a jump that covers @addr may begin. Bytes in a page that
+ * cannot be read become 0: no jump of a probe begins there.
  */
 static void kprobe_read_before(unsigned long addr, u8 before[KPROBE_JUMP_SIZE - 1])
 {
@@ -86,7 +86,10 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	for (i = -(long)sizeof(before); i < end; i++) {
 		struct probepoint *pp;
 
-		/* In a jump that was found before, buf[i] has been replaced with the original. */
+		/*
+		 * If a jump that was found before covers this byte, buf[i] is already the original
+		 * byte, so it is not mistaken for an int3 or a jump.
+		 */
 		pp = probepoint_with_byte(addr + i, i < 0 ? before[i + sizeof(before)] : buf[i]);
 		if (!pp)
 			continue;
@@ -186,7 +189,8 @@ bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *
  * struct x86_decoding - results of decoding a function up to an address
  * @function: start of the function
  * @at: the address
- * @loads: an instruction before the address loads a data segment
+ * @loads: any instruction from @function up to the address loads ds or es, so that at the address
+ *	these may differ from the kernel's. Only in 32-bit mode
  * @before: the last instruction boundary before the address, or 0
  * @after: if the address is not a boundary, the first boundary after it, or 0
  */
@@ -204,7 +208,10 @@ struct x86_decoding {
  */
 static struct x86_decoding last_decoding;
 
-/* Discard the last boundary if a module was loaded since: its text may be at that address. */
+/*
+ * Discard the last boundary if a module was loaded since it was found: the boundary may be of a
+ * module that was freed, and the new module's text may be at that address.
+ */
 static void kprobe_check_last_decoding(void)
 {
 #ifdef CONFIG_MODULES
@@ -267,7 +274,10 @@ static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct i
 	}
 }
 
-/* Can the sti at @addr be emulated? Not if the next instruction relies on its interrupt shadow. */
+/*
+ * Can the sti at @addr be emulated? Not if the next instruction relies on the interrupt shadow of
+ * sti, which an emulation does not have, or cannot be read.
+ */
 static bool kprobe_sti_is_safe(unsigned long addr)
 {
 	u8 next[3];
@@ -404,7 +414,10 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 		return probepoint_refuse(pp, KPROBE_REASON_FILLS_RSB);
 	ap->insn.size = insn.length;
 	ap->insn.op = x86_insn_op(&insn);
-	/* post_handlers would run with segments that the function may have loaded: do not boost. */
+	/*
+	 * Do not boost if the function may have loaded ds or es: post_handlers that a slot calls
+	 * would run with these. A single step enters the kernel, which loads its own.
+	 */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;
 		pp->why = KPROBE_REASON_EXEC_SEGMENT;

@@ -190,7 +190,10 @@ unreadable:
 	return false;
 }
 
-/* Handle a breakpoint at an address that has no probepoint. */
+/*
+ * Handle a breakpoint at an address that has no probepoint: the int3 that ends a single step, or a
+ * breakpoint that was removed after this CPU executed it. Return: 0 if it belongs to other code.
+ */
 static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 {
 	return x86_kprobe_step_trap(regs) || int3_is_removed(regs);
@@ -251,7 +254,10 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	struct kprobe *runs = READ_ONCE(outer->probe);
 	bool redirected;
 
-	/* @runs is NULL while x86_kprobe_emulate_with_post() emulates an instruction. */
+	/*
+	 * @runs is NULL while x86_kprobe_emulate_with_post() emulates an instruction: a hit in an
+	 * exception of the emulation is missed.
+	 */
 	if (runs && kprobe_nests(runs) && READ_ONCE(runs->point) != pp)
 		level = x86_kprobe_take_second(context, regs);
 	if (!level) {
@@ -263,7 +269,10 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	return redirected;
 }
 
-/* Handle a hit that a handler has caused. Its post_handlers are not called. */
+/*
+ * Handle a hit that a handler has caused. Its post_handlers are not called: when the instruction
+ * has been executed, the handler still has the level of this context. See x86_kprobe_step_trap().
+ */
 static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs *regs)
 {
 	bool redirected;
@@ -297,8 +306,9 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
 	WRITE_ONCE(level->probe, NULL);
 	pp->arch.emulation.run(pp, regs);
 	/*
-	 * If the emulation could not read memory, the CPU resumes in the copy, so the instruction
-	 * has not been executed yet.
+	 * If the emulation could not read memory or go to the target, the CPU resumes in the copy,
+	 * so the instruction has not been executed yet. If the kernel repairs the exception that
+	 * the copy raises, x86_kprobe_step_trap() emulates it again, and calls the post_handlers.
 	 */
 	if (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy)
 		kprobe_run_post_handlers(pp, regs, level);
@@ -377,6 +387,9 @@ __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
  * @regs: registers that the trampoline has saved
  * @handler: the pre_handler
  *
+ * With kCFI, the trampoline calls this instead of the handler, since assembly code cannot check the
+ * handler's type before an indirect call. Here the compiler adds the check.
+ *
  * Context: as the handler's.
  *
  * Return: what the handler returned.
@@ -394,6 +407,9 @@ __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
  * @flags: 0
  * @handler: the post_handler
  *
+ * With kCFI, the trampoline calls this instead of the handler, as kprobe_call_pre(): the compiler
+ * checks the handler's type here.
+ *
  * Context: as the handler's.
  */
 __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
@@ -408,6 +424,9 @@ __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs
  * @ri: record of the call
  * @regs: registers that the trampoline has saved
  * @handler: the handler
+ *
+ * With kCFI, the trampoline calls this instead of the handler, as kprobe_call_pre(): the compiler
+ * checks the handler's type here.
  *
  * Context: as the handler's.
  *
@@ -424,6 +443,8 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 #ifdef CONFIG_PREEMPTION
 /**
  * kprobe_trampoline_resched() - reschedule after handlers were called
+ *
+ * A trampoline decrements preempt_count itself, and calls this if a reschedule was requested.
  *
  * Context: the probed function's, which was preemptible; a reschedule was requested while
  * the handlers ran.

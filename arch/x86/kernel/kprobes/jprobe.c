@@ -85,7 +85,10 @@ void __kprobes arch_jprobe_return(void)
 	if (!call || kprobe_level_context(level) != kprobe_context() || level->in_fault ||
 	    (unsigned long)call - here >= THREAD_SIZE)
 		return;
-	/* The functions whose frames are dropped do not return, so they cannot unpoison these. */
+	/*
+	 * The functions whose frames are dropped here do not return, so they cannot unpoison their
+	 * variables on the stack, as they would at their end.
+	 */
 	if (IS_ENABLED(CONFIG_KASAN_STACK))
 		kasan_unpoison_range((void *)here, call->bp - here);
 	x86_jprobe_end(call->bp);

@@ -82,7 +82,7 @@ static bool safety_all_refused(struct jump_group *g)
 	return g->left > g->last;
 }
 
-/* Return: the first jump at or above @addr, which may be the one after @g->last. */
+/* Return: the first jump of @g at or above @addr; @g->last + 1 if all jumps are below @addr. */
 static struct kprobe_jump *safety_first_jump(const struct jump_group *g, unsigned long addr)
 {
 	struct kprobe_jump *low = g->first, *high = g->last + 1, *mid;
@@ -103,7 +103,7 @@ static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
 
-/* Does code at @target jump through a register? */
+/* Is @target a thunk that jumps through a register? Then a direct jump to it is an indirect one. */
 static bool safety_is_indirect_thunk(unsigned long target)
 {
 	/* ITS thunks may be allocated outside the kernel text. */
@@ -114,7 +114,7 @@ static bool safety_is_indirect_thunk(unsigned long target)
 	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);
 }
 
-/* Is an instruction an indirect jump, or one through a retpoline? */
+/* Is an instruction an indirect jump, or a direct jump to a thunk that jumps indirectly? */
 static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 {
 	unsigned long target;
@@ -159,7 +159,10 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 				return KPROBE_REASON_JUMP_NOT_MOVABLE;
 		return KPROBE_REASON_NONE;
 	}
-	/* An int3 as padding. If a branch leads to it, safety_check_targets() finds the branch. */
+	/*
+	 * After a return or a jump, an int3 is padding, and may be in the DCR. If a branch leads to
+	 * it, safety_check_targets() finds the branch.
+	 */
 	if (dead && bytes[0] == INT3_INSN_OPCODE)
 		return KPROBE_REASON_NONE;
 	if (x86_insn_kind(insn) == X86_KIND_RET || x86_insn_boostable(insn))
@@ -168,8 +171,8 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 }
 
 /*
- * Are there only zeros from @addr to @end, too few for an instruction? Kallsyms counts the rest of
- * the page as a part of the last function of a module.
+ * Are there only zeros from @addr to @end, too few for an instruction? They are no reason to refuse
+ * a jump: kallsyms counts the rest of the page as a part of the last function of a module.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
@@ -181,8 +184,9 @@ static bool safety_is_filler(unsigned long addr, unsigned long end)
 }
 
 /*
- * Refuse the jumps if the function's other part, at @addr, has an indirect jump or cannot be
- * decoded. text_mutex is held.
+ * @addr is in the .cold part of the function of @g, or in the function whose .cold part @g is in.
+ * Refuse the jumps of @g if that other part has an indirect jump, or cannot be decoded: its jump
+ * tables may lead into both parts. text_mutex is held.
  */
 static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 {
@@ -246,9 +250,9 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 
 /*
  * Without IBT, an indirect jump of a function may lead into the middle of a DCR in its .cold part.
- * So refuse jumps in a .cold part if its function has an indirect jump, or is not found. If several
- * static functions have the name of that function, kallsyms does not say which of them the part
- * belongs to: check all of them.
+ * So do not optimise probes in a .cold part if its function has an indirect jump, or is not found.
+ * If several static functions have the name of that function, kallsyms does not say which of them
+ * the part belongs to: check all of them.
  */
 static noinline void safety_check_hot_parts(struct jump_group *g)
 {
@@ -258,7 +262,7 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
-	/* Copy the name with preemption disabled: after that, the module may be freed. */
+	/* Copy the module's name with preemption disabled: after that, the module may be freed. */
 	scoped_guard(preempt)
 		if (kallsyms_lookup(g->start, &size, &offset, &module, hot.name) && module)
 			strscpy(hot.module, module);
@@ -274,7 +278,10 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 		safety_refuse_all(g, KPROBE_REASON_JUMP_INDIRECT);
 }
 
-/* Without IBT, refuse the jumps if @insn, or a .cold part that it leads to, jumps indirectly. */
+/*
+ * Without IBT, refuse the jumps of @g if @insn is an indirect jump, or if it leads to a .cold part
+ * that has one. With IBT, the targets of indirect jumps have an endbr, so this is not needed.
+ */
 static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn, unsigned long at)
 {
 	unsigned long target;
@@ -289,9 +296,10 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 }
 
 /*
- * Can an instruction at @at, in the symbol that ends at @end, lead into the
- * JTPR of @jump? In the probed function any instruction can; elsewhere, only
- * those from which a short branch can reach the JTPR.
+ * Can an instruction in [@at, @end), where @end is the end of the symbol, lead into the JTPR of
+ * @jump? In the probed function, any instruction can. In other symbols only short branches matter,
+ * since x86_kprobe_check_targets() finds the others: before the function, if the end of the symbol
+ * is in reach of a short branch; after the function, if @at is.
  */
 static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
 			    unsigned long at, unsigned long end)
@@ -301,7 +309,7 @@ static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump
 	return at < g->end || at < safety_short_branch_end(jump);
 }
 
-/* Refuse the jumps whose JTPR the instruction leads into. */
+/* Refuse the jumps whose JTPR the instruction branches into, or has an address of as operand. */
 static void safety_check_targets(struct jump_group *g, struct insn *insn, unsigned long at,
 				 unsigned long end)
 {
@@ -326,8 +334,9 @@ static void safety_check_targets(struct jump_group *g, struct insn *insn, unsign
 }
 
 /*
- * Decode the symbol [@start, @end). If it is not the probed function, decode only the part from
- * which a short branch may reach a JTPR.
+ * Decode the symbol [@start, @end). If it is after the probed function, stop where no short branch
+ * can reach a JTPR any more. If it is before the function, decode all of it: only decoding from its
+ * start shows where the last instructions begin.
  */
 static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsigned long end)
 {
@@ -377,7 +386,8 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
  * function? The opcode and the displacement of such a branch are two adjacent
  * bytes: look for them without regard to instruction boundaries. Few functions
  * have such bytes next to them. For all other functions this saves decoding the
- * neighbours, which has to begin at their start.
+ * neighbours, which has to begin at their start. If the range is too long for the
+ * buffer, or cannot be read, assume that there is such a branch.
  */
 static bool safety_may_branch_into(struct jump_group *g, unsigned long start, unsigned long end)
 {

@@ -168,7 +168,7 @@ int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, un
 	int ret;
 
 	if (x86_insn_kind(insn) == X86_KIND_CALL) {
-		/* push sign-extends its operand of 32 bits. */
+		/* push sign-extends its operand of 32 bits: it cannot push any other address. */
 		if ((long)next != (long)(addr + insn->length))
 			return -EOPNOTSUPP;
 		buf[0] = PUSH_IMM32_OPCODE;
@@ -348,11 +348,18 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 
 	if (boost)
 		return insn->copy == X86_COPY_NONE ? X86_SLOT_NONE : X86_SLOT_BOOST;
-	/* A branch that is not boosted is emulated, without a slot. */
+	/*
+	 * The slot of any other instruction ends in an int3: the instruction is single-stepped, or
+	 * its emulation may need the copy. A branch that is not boosted is emulated without a slot.
+	 */
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
 
-/* Build the slot of a new probepoint, unless it can only be emulated. Return: 0, or an errno. */
+/*
+ * Build the slot of a new probepoint. If a branch is not boosted, or is too far from its target, it
+ * gets no slot, and is emulated. If a copy is too far from its operand, the probe is refused.
+ * Return: 0, or an errno.
+ */
 static int slot_prepare(struct probepoint *pp)
 {
 	enum x86_slot_form form = slot_choose_form(&pp->arch.insn);
@@ -366,7 +373,10 @@ static int slot_prepare(struct probepoint *pp)
 	return 0;
 }
 
-/* Decode the instruction of @pp; refuse a patched lock prefix. Return: 0, or an errno. */
+/*
+ * Decode the instruction of @pp. Refuse it if it begins with a lock prefix that the kernel patches,
+ * since that would overwrite a breakpoint. Return: 0, or an errno.
+ */
 static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 {
 	/*
@@ -401,7 +411,10 @@ int arch_prepare_probepoint(struct probepoint *pp)
 
 #ifdef CONFIG_KPROBES_EXPLAIN
 
-/* Can a copy refer to the operand from every possible slot? */
+/*
+ * Can a copy refer to its operand from every possible slot? KPROBE_UNKNOWN: from the lowest or the
+ * highest one only. If no copy of the bytes is needed, the answer is KPROBE_YES.
+ */
 static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 {
 	bool low, high;

@@ -65,11 +65,11 @@ static struct kprobe_step *__kprobes step_current(void)
 int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-	/* Pairs with the release in slot_make(). */
+	/* Pairs with the release in slot_make(), which publishes the code before the address. */
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
-	/* Steps nest no deeper than interrupt contexts. */
+	/* A step in progress is interrupted only by another context, so this cannot happen. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
 	/* From here on, an NMI uses the next step, and frees it before it returns. */
@@ -111,7 +111,7 @@ int __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *re
 	return 1;
 }
 
-/* Restore the flags, and remove the innermost step. */
+/* Restore the interrupt and trap flags from before the step, and remove it. It is the innermost. */
 static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
@@ -195,7 +195,7 @@ bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
 }
 
 /*
- * Discard the steps of a task that has oopsed.
+ * Discard the steps of a task that has oopsed: it never reaches the int3s that would end them.
  *
  * Context: the task's, with preemption disabled.
  */
@@ -210,7 +210,7 @@ void x86_kprobe_steps_discard(void)
 	}
 }
 
-/* Discard the steps of a CPU that does not run. */
+/* Discard the steps of a CPU that does not run: INIT may have stopped it during a step. */
 void x86_kprobe_steps_reset(unsigned int cpu)
 {
 	*per_cpu_ptr(&kprobe_steps, cpu) = (struct kprobe_steps){};

@@ -65,7 +65,7 @@
 
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
- * The caller pushes an ip next.
+ * The code after this macro has to push the ip of struct pt_regs, which is below cs.
  */
 .macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushl	%eax			/* the first word of the gap */
@@ -78,7 +78,7 @@
 	pushl	$__KERNEL_CS		/* cs */
 .endm
 
-/* Save the other registers. Leaves %eax unchanged. */
+/* Save the registers that are below ip in struct pt_regs. Leaves %eax unchanged. */
 .macro KPROBE_TRAMPOLINE_SAVE_REGS
 	pushl	$-1			/* orig_ax, as a breakpoint has it */
 	KPROBE_PUSH_REGS ax=KPROBE_TRAMPOLINE_GAP+36(%esp)
@@ -94,7 +94,10 @@
 	jnz	\slowpath
 .endm
 
-/* Clear the flags that C code must not run with, and jump to @back; see trampolines_64.S. */
+/*
+ * Clear the flags that C code must not run with, and jump to @back. Leaves -1 in %edi, which never
+ * equals the saved flags, so that KPROBE_LOAD_FLAGS jumps to its @popf.
+ */
 .macro KPROBE_SANITIZE_FLAGS back:req
 	pushfl
 	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
@@ -115,7 +118,10 @@
 	sahf
 .endm
 
-/* Restore all registers, and return to the address @gap bytes above them. */
+/*
+ * Restore all registers, and return to the address @gap bytes above them. At @popf, the flags are
+ * loaded with popf, see KPROBE_LOAD_FLAGS.
+ */
 .macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
 	KPROBE_LOAD_FLAGS \popf
 	KPROBE_POP_REGS
@@ -174,7 +180,7 @@
 #endif
 .endm
 
-/* Load %ebx again, with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left. */
+/* Load %ebx with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left, after it was overwritten. */
 .macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
@@ -234,7 +240,10 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
- * While they run, %esi has the address of the next instruction, as %r13 in trampolines_64.S.
+ * A slot or detour buffer calls this after its copy of the instruction, if there are post_handlers.
+ *
+ * While they run, %esi has the address of the next instruction. If the ip in struct pt_regs differs
+ * from it afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -288,7 +297,10 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 #ifdef CONFIG_OPTPROBES
 
-/* Call the pre_handlers; trampolines_64.S describes @several. */
+/*
+ * Call the pre_handlers. @several: walk the set, in which any number of probes have a
+ * pre_handler; otherwise call the first pre_handler, which may be the dispatcher.
+ */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movl	-KPROBE_DETOUR_AFTER_CALL(%eax), %eax
@@ -355,6 +367,9 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 /*
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
+ *
+ * A detour buffer calls this, unless several probes have a pre_handler. If that changes, hits may
+ * come here until the call is patched: then the dispatcher calls all pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=0
@@ -363,6 +378,9 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
+ *
+ * A detour buffer calls this if several probes have a pre_handler. It walks the set here, which
+ * saves a call of the dispatcher.
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -376,7 +394,8 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 /*
  * __kretprobe_trampoline - a probed function has returned here
  *
- * The call keeps the CPU's return predictor balanced, see trampolines_64.S.
+ * kretprobe_hook() has replaced the return address with this one. The call keeps the CPU's return
+ * predictor balanced, see trampolines_64.S.
  */
 	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
@@ -476,7 +495,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturn_give:
 	/*
 	 * A pool of fixed size has its cache in @own of the holder. Other CPUs
-	 * take instances from it, too, so the exchange needs a lock prefix.
+	 * take instances from it, too, so the exchange needs a lock prefix. Without
+	 * such a cache, or if it has an instance already, C code gives the instance
+	 * back to the pool.
 	 */
 	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
 	movl	KRETPROBE_HOLDER_own(%edx), %edx
@@ -490,7 +511,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Free the level, and let C handle the return. */
+	/*
+	 * This call is not the newest on the list, has several instances, or its return probe was
+	 * unregistered: free the level, and let kretprobe_return() search the list.
+	 */
 .Lreturn_several:
 	movl	%ebx, TOP_LEVEL
 .Lreturn_missed:
@@ -515,6 +539,9 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
+ *
+ * The probed function calls this while no other user of ftrace is attached to it. All hits are
+ * handled in C.
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -537,6 +564,10 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 
 /*
  * kprobe_just_return - return to the address on top of the stack
+ *
+ * If a handler has removed the return address of the probed function from the stack,
+ * kprobe_ftrace_move_stack() puts the handler's resume address in its place, and lets ftrace's
+ * trampoline go to this return, which pops it.
  */
 SYM_FUNC_START(kprobe_just_return)
 	RET

@@ -70,7 +70,7 @@
 
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %rax.
- * The caller pushes an ip next.
+ * The code after this macro has to push the ip of struct pt_regs, which is below cs.
  */
 .macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	UNWIND_HINT_FUNC
@@ -86,8 +86,9 @@
 .endm
 
 /*
- * Save the other registers. Leaves %rax unchanged. Before this the ip of struct pt_regs must have
- * been pushed, too: the unwind hint in PUSH_REGS says that the whole struct is on the stack.
+ * Save the registers that are below ip in struct pt_regs. Leaves %rax unchanged. All above them,
+ * ss to ip, must have been pushed: the unwind hint in PUSH_REGS says that the whole struct is on
+ * the stack.
  */
 .macro KPROBE_TRAMPOLINE_SAVE_REGS
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -234,7 +235,10 @@
 	movl	PREEMPT_COUNT, %ecx
 .endm
 
-/* Disable preemption and take a level; or jump to @nested, with preemption disabled. */
+/*
+ * Disable preemption and take a level; or jump to @nested, with preemption disabled, if a handler
+ * already runs on this CPU. The code at @nested may continue at @take.
+ */
 .macro KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take:req
 	KPROBE_PREEMPT_DISABLE
 	__KPROBE_TRAMPOLINE_TAKE_LEVEL \nested, \take
@@ -343,7 +347,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movq	RIP(%rsp), %rax
 	movq	EFLAGS(%rsp), %rdx
 	movq	%rax, -8(%rdi)
-	/* From here on, unwinders must use that word: the next stores may overwrite pt_regs. */
+	/* From here on, unwinders must use the ip at S - 8: pt_regs may be overwritten next. */
 	KPROBE_HINT_WORD 0 reg=ORC_REG_DI signal=1
 	movq	RDI(%rsp), %rax
 	movq	%rdx, -16(%rdi)
@@ -358,7 +362,10 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	ALTERNATIVE __stringify(RET), __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
 		    X86_FEATURE_CALL_DEPTH
 
-	/* The lower struct pt_regs does not overlap the old one, which is above S - FRAME_SIZE. */
+	/*
+	 * The new stack pointer S is below the end of struct pt_regs: copy the struct to
+	 * S - 2 * FRAME_SIZE. The two do not overlap, since the old one is above S - FRAME_SIZE.
+	 */
 	UNWIND_HINT_REGS
 .Lresume_move:
 	movq	%rsp, %rdx
@@ -382,6 +389,8 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
 
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
+ *
+ * A slot or detour buffer calls this after its copy of the instruction, if there are post_handlers.
  *
  * While they run, %r13 has the address of the next instruction. If the ip in struct pt_regs
  * differs from it afterwards, a handler has redirected execution.
@@ -512,6 +521,9 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 /*
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
+ *
+ * A detour buffer calls this, unless several probes have a pre_handler. If that changes, hits may
+ * come here until the call is patched: then the dispatcher calls all pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=0
@@ -520,6 +532,9 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
+ *
+ * A detour buffer calls this if several probes have a pre_handler. It walks the set here, which
+ * saves a call of the dispatcher.
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -642,7 +657,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturn_give:
 	/*
 	 * A pool of fixed size has its cache in @own of the holder. Other CPUs
-	 * take instances from it, too, so the exchange needs a lock prefix.
+	 * take instances from it, too, so the exchange needs a lock prefix. Without
+	 * such a cache, or if it has an instance already, C code gives the instance
+	 * back to the pool.
 	 */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_own(%rdx), %rdx
@@ -656,7 +673,10 @@ SYM_CODE_START(__kretprobe_trampoline)
 	call	kretprobe_pool_give
 	jmp	.Lreturn_given
 
-	/* Free the level, and let C handle the return. */
+	/*
+	 * This call is not the newest on the list, has several instances, or its return probe was
+	 * unregistered: free the level, and let kretprobe_return() search the list.
+	 */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
 .Lreturn_missed:
@@ -909,6 +929,10 @@ _ASM_NOKPROBE(kprobe_ftrace_return_trampoline)
 
 /*
  * kprobe_just_return - return to the address on top of the stack
+ *
+ * If a handler has removed the return address of the probed function from the stack,
+ * kprobe_ftrace_move_stack() puts the handler's resume address in its place, and lets ftrace's
+ * trampoline go to this return, which pops it.
  */
 SYM_FUNC_START(kprobe_just_return)
 	ANNOTATE_NOENDBR

@@ -39,20 +39,25 @@ static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 	return NULL;
 }
 
-/* Is @ip what pre_handlers of @p see? */
+/* Is @ip what pre_handlers of @p see, one byte after the probed address as after an int3? */
 static bool unwind_is_pre_ip(const struct kprobe *p, unsigned long ip)
 {
 	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
 }
 
-/* Slow path of kprobe_regs_ip(): called only after the first registration. */
+/*
+ * Return: the instruction pointer that unwinders show for @regs: the probed address if pre_handlers
+ * were called with @regs, the address of the original if @regs are in a slot, or regs->ip.
+ *
+ * The slow path of kprobe_regs_ip(), called only after the first registration.
+ */
 unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 {
 	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
 	struct probepoint *pp;
 	struct kprobe *p;
 
-	/* User space can set all its registers to any value. */
+	/* User space can set its registers to any value, also to an address in a slot. */
 	if (user_mode(regs))
 		return ip;
 	preempt_disable_notrace();
@@ -74,7 +79,12 @@ static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 #endif
 }
 
-/* Slow path of kprobe_regs_at_entry(): called only after the first registration. */
+/*
+ * Were @regs saved at the entry of a function, for the handlers of a probe? Then the function has
+ * no stack frame yet.
+ *
+ * The slow path of kprobe_regs_at_entry(), called only after the first registration.
+ */
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
 	struct probepoint *pp;
@@ -107,7 +117,7 @@ static __always_inline bool unwind_is_trampoline(unsigned long addr)
 	return x86_is_tracer_trampoline(addr);
 }
 
-/* Find the real return address, if a return probe replaced it. */
+/* Find the return address that a return probe replaced; or return @addr if it is not known. */
 static unsigned long __kprobes
 unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned long *addr_p,
 			 struct llist_node **cur)

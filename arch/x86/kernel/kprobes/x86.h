@@ -131,7 +131,10 @@ bool x86_kprobe_is_cfi_check(struct insn *insn, unsigned long addr);
 bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr);
 int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e);
 
-/* May other code follow an out-of-line copy? */
+/*
+ * Does the CPU continue after an out-of-line copy of the instruction, so that the copy can be
+ * followed by a jump back or by another copy? Not after a branch, a call or a return.
+ */
 static inline bool x86_insn_boostable(struct insn *insn)
 {
 	return x86_insn_op(insn) == X86_OP_COPY;
@@ -139,7 +142,8 @@ static inline bool x86_insn_boostable(struct insn *insn)
 
 /*
  * Does control flow end at the instruction: a return, a direct jump, or padding? @dead: control
- * flow does not reach the instruction, so an int3 is padding.
+ * flow does not reach the instruction, so an int3 is padding. Indirect jumps are not counted, so an
+ * int3 after one is not taken for padding, which is safe.
  */
 static inline bool x86_insn_is_end(struct insn *insn, const u8 *bytes, bool dead)
 {
