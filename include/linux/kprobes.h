@@ -115,8 +115,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  *	for it, see register_kprobe()
  * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
  *	after it is not changed
- * @KPROBE_FLAG_EVENT: the user sets it: refuse the addresses that kprobe events refuse, also if
- *	the probe waits for its module, when the module is loaded
+ * @KPROBE_FLAG_EVENT: the user sets it: refuse the probe where kprobe events are refused, see
+ *	register_kprobe(). If it waits for its module, that is checked when the module is loaded.
  * @KPROBE_FLAG_NEST: the user sets it: hits that the probe's handlers cause call the handlers of
  *	other probes with this flag, see kprobe_nests()
  */
@@ -501,8 +501,8 @@ void wait_for_kprobe_optimizer(void);
 
 #ifndef __ARCH_WANT_PROBEPOINT
 /**
- * struct optimized_kprobe - stands for a probepoint in the jump hooks of architectures without
- *	probepoints
+ * struct optimized_kprobe - stands for a probepoint in the jump hooks of architectures whose hooks
+ *	do not take a struct probepoint
  * @kp: the kprobe that stands for the probepoint
  * @list: links it on the argument of arch_optimize_kprobes()
  * @optinsn: the architecture's data on the jump and the detour buffer
@@ -527,7 +527,7 @@ static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *re
 	p->pre_handler(p, regs);
 }
 
-/* Architectures without probepoints provide these if they have jumps. */
+/* Architectures whose hooks do not take a struct probepoint provide these if they have jumps. */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
@@ -808,8 +808,8 @@ static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
 #endif
 
 /*
- * Call the architecture's kprobe_fault_handler(). On architectures without probepoints, also call
- * the fault_handler of the running probe.
+ * Call the architecture's kprobe_fault_handler(). On architectures whose hooks do not take a struct
+ * probepoint, also call the fault_handler of the running probe.
  */
 #if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
@@ -846,7 +846,10 @@ bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 
 #ifndef arch_recover_return
-/* Elsewhere tracers and return probes never replace the same address: @addr is the real one. */
+/*
+ * On architectures that do not define this hook, tracers and return probes never replace the same
+ * return address, so @addr is the real one.
+ */
 static __always_inline unsigned long
 arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *node)
 {

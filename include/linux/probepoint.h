@@ -134,9 +134,10 @@ struct probepoint_jump {
  * @state: what is in the text
  * @arch: the architecture's data on the instruction
  * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
- *	hooks of architectures without probepoints. Its handlers are dispatchers of the core. Its
- *	post_handler and fault_handler are NULL until a probe has one; then they stay set.
- * @op: @kp and the data of the jump hooks, on architectures without probepoints
+ *	hooks of architectures that do not take a struct probepoint. Its handlers are dispatchers of
+ *	the core. Its post_handler and fault_handler are NULL until a probe has one; then they stay
+ *	set.
+ * @op: @kp and the data of the jump hooks, on the same architectures
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set
  * @published: the probepoint is in the table, so that hits find it

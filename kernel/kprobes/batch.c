@@ -5,8 +5,8 @@
  * A batch is a list of probepoints whose probes are being attached, detached, enabled or
  * disabled.
  *
- * - Staging does all that may fail: it allocates the new sets and slots, and adds addresses to
- *   ftrace filters. Hits still call the old sets.
+ * - Staging does all that may fail: it allocates new sets (the lists of enabled probes, see set.c)
+ *   and slots, and adds addresses to ftrace filters. Hits still call the old sets.
  * - Committing cannot fail. It publishes the new sets and patches the text. It synchronises all
  *   CPUs for the whole batch, not for each probepoint.
  * - Aborting undoes a batch that was not committed.
@@ -73,8 +73,8 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 /*
  * Allocate what a batch needs.
  *
- * This already installs the slots that call post_handlers. Until the commit, hits in them find no
- * post_handler to call.
+ * This already installs the slots that call post_handlers. Until the commit, hits in these slots
+ * find no post_handler in the published set.
  *
  * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the caller must
  * abort the batch.
@@ -101,13 +101,19 @@ int probepoints_stage(struct list_head *changes)
 	return ret ?: kprobe_ftrace_arm(changes);
 }
 
-/* Must the text of a probepoint be patched, to arm or to disarm it? */
+/*
+ * Must a breakpoint be written or removed, since the state of @pp does not match its set? Never for
+ * an ftrace-based probepoint, or one whose text has been freed.
+ */
 static bool batch_must_patch(struct probepoint *pp)
 {
 	return pp->state == (probepoint_should_arm(pp) ? PROBEPOINT_DISARMED : PROBEPOINT_ARMED);
 }
 
-/* Arm and disarm probepoints as their sets require, after removing conflicting jumps. */
+/*
+ * Write and remove the breakpoints of a batch as the sets require. Before that, remove the jumps of
+ * probepoints to be disarmed, and jumps over instructions that get a breakpoint.
+ */
 static void batch_patch_text(struct list_head *changes)
 {
 	struct probepoint *pp;
@@ -222,7 +228,7 @@ void probepoints_commit(struct list_head *changes)
 void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
-	/* Hits that began before the commit may still call these probes. */
+	/* Hits that began before the commit may still call these probes: callers wait for them. */
 	kprobe_handlers_gone = get_state_synchronize_rcu();
 }
 

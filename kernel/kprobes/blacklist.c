@@ -43,7 +43,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 	lockdep_assert_held(&kprobe_mutex);
 	if (!kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
-	/* At least 1, so that the loop in kprobe_add_area_blacklist() ends in any case. */
+	/* Return at least 1, or else the loop in kprobe_add_area_blacklist() might never end. */
 	size = size > offset ? size - offset : 1;
 	return blacklist_add(entry, entry + size) ?: (int)size;
 }
@@ -96,7 +96,10 @@ bool __weak arch_within_kprobe_blacklist(unsigned long addr)
 	return false;
 }
 
-/* Add the kernel's own text. If a NOKPROBE_SYMBOL() is in no known function, only log that. */
+/*
+ * Add the kernel's own text that must not be probed. If kallsyms does not know a function that
+ * NOKPROBE_SYMBOL() names, log that and go on.
+ */
 static int __init blacklist_populate(void)
 {
 	unsigned long *p;
@@ -179,9 +182,9 @@ static unsigned long blacklist_whole_function(char *symbol)
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
  * @addr: an address inside a function that can be probed
  *
- * For the other instructions under a jump. If the function is NAME.SUFFIX, only
- * within_kprobe_blacklist() also looks up NAME, which takes longer. That was done for the probed
- * address, which is in the same function.
+ * The safety check calls this for each instruction of a DCR. If the function is NAME.SUFFIX, only
+ * within_kprobe_blacklist() also looks up NAME, which takes longer. For a DCR that is not needed:
+ * the registration has looked up NAME for the probed address, which is in the same function.
  *
  * Context: any in which RCU is watching.
  *

@@ -36,8 +36,8 @@ struct list_position {
 };
 
 /*
- * Find the first probepoint at @next or above. Probes that wait for a module
- * are shown first.
+ * Find the first probepoint at @next or above. For @next 0 that is kprobe_waiting, which has the
+ * probes that wait for a module, if there are any.
  */
 static struct probepoint *kprobe_list_find(unsigned long next)
 {
@@ -102,7 +102,10 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
-	/* Other code may have been loaded at the address: show what the user gave. */
+	/*
+	 * At the address of a GONE probe there may be other code, and a probe that waits has no
+	 * address: show the symbol and the offset that the user gave.
+	 */
 	if (kprobe_gone(p) || kprobe_is_waiting(p)) {
 		/* The user of a GONE probe may have freed the name: read it without faulting. */
 		sym = p->symbol_name &&
@@ -168,7 +171,10 @@ static const struct seq_operations kprobe_list_sops = {
 	.show = kprobe_list_show,
 };
 
-/* Open list, missed or optimizer: i_private has the seq_operations of the file. */
+/*
+ * Open list, missed or optimizer: i_private has the seq_operations of the file. Opening list waits
+ * for the optimiser, unless with O_NONBLOCK, so that the list shows which probes get a jump.
+ */
 static int kprobe_list_open(struct inode *inode, struct file *file)
 {
 	void *at = __seq_open_private(file, inode->i_private, sizeof(struct list_position));
@@ -187,8 +193,8 @@ static const struct file_operations kprobe_list_fops = {
 };
 
 /*
- * Print a line for each probe that has missed a hit or a call: the total, and
- * how many for each reason.
+ * Print a line for a probe that has missed a hit or a call, or has tracked a call that ended
+ * without a return: how many it missed, in total and for each reason, and how many did not return.
  */
 static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
 {
@@ -235,7 +241,7 @@ static int kprobe_optimizer_show(struct seq_file *m, void *v)
 	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
 		status = optimizer_status(pp, &why);
 		kprobe_list_show_address(m, "", addr);
-		/* Other code may have been loaded there: do not show its symbol. */
+		/* Other code may be at the address of a GONE probepoint: do not show its symbol. */
 		if (pp->state == PROBEPOINT_GONE)
 			seq_printf(m, "  %s", status);
 		else

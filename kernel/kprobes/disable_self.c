@@ -117,8 +117,9 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;
 		/*
-		 * If no other probe has a post_handler, the set has a copy of
-		 * it. A probe that waits for its module has no set.
+		 * If @p is the only probe with a post_handler, the set has a
+		 * copy of the pointer, which hits call. A probe that waits for
+		 * its module has no set.
 		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);

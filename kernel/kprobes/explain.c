@@ -197,9 +197,9 @@ static void explain_check_clients(struct question *q)
 }
 
 /*
- * Find out which probepoints would be optimised, after explain_check(). @answers: 2; or 1 to omit
- * the answer for probes with a post_handler. Return: 0 or -ENOMEM. After an error, the results are
- * not valid.
+ * Find out which probepoints would be optimised, after explain_check(). @answers: the number of
+ * answers to find for each of them: 2, without and with a post_handler; or 1, only without. Return:
+ * 0 or -ENOMEM. After an error, the results are not valid.
  */
 static int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
 {
@@ -339,8 +339,8 @@ static struct place_list *explain_find_places(const struct location *l)
 }
 
 /*
- * Does the address of @q get a line? It does not if it is inside an instruction
- * or in padding, or if its text has been freed.
+ * Does the address of @q get a line in a list of places? It does not if it is inside an
+ * instruction or in padding, or if its text has been freed.
  */
 static bool explain_is_place(const struct question *q)
 {
@@ -357,7 +357,10 @@ static bool explain_is_place(const struct question *q)
 	}
 }
 
-/* Where may the next instruction begin? Return: the offset, or 0 if there is none. */
+/*
+ * Where in the function may the next instruction begin, after the place of @q? Return: the offset;
+ * 0 if only the entry of the function is to be listed, or if this was the last instruction.
+ */
 static unsigned long explain_next_offset(struct place_list *list, const struct question *q)
 {
 	unsigned long function = list->functions[list->next], offset;
@@ -369,7 +372,7 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 		return 0;
 	/*
 	 * A probe at the start of a function may be moved, for example past an
-	 * endbr.
+	 * endbr: continue after the instruction that it was moved to.
 	 */
 	offset = max(list->offset, (unsigned long)q->place.addr - function);
 	offset += q->e.length ?: sizeof(kprobe_opcode_t);
@@ -379,7 +382,11 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 	return offset < list->size ? offset : 0;
 }
 
-/* Do the first part of the checks for the next places. Return: 0 or -EINTR. */
+/*
+ * Find the next places of the list, at most PLACES_MAX, and do the checks of a registration for
+ * them. Whether they would be optimised is checked for all of them later, by explain_finish().
+ * Return: 0 or -EINTR.
+ */
 static int explain_probe_places(struct place_list *list)
 {
 	struct question *q;
@@ -403,7 +410,10 @@ static int explain_probe_places(struct place_list *list)
 	return 0;
 }
 
-/* Check the next places. After an error, the same places are the next ones again. */
+/*
+ * Find and check the next places of the list, which replace those before. Return: 0, -EINTR or
+ * -ENOMEM. After an error, the next call begins with the same places.
+ */
 static int explain_check_places(struct place_list *list)
 {
 	unsigned long offset = list->offset, size = list->size;
@@ -469,8 +479,8 @@ static void explain_find_function(struct place_list *list, unsigned long addr)
 }
 
 /*
- * Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET. The places of one function
- * follow each other: look it up once.
+ * Print a place as it can be written to the file: MODULE:SYMBOL+OFFSET, or the address if it is in
+ * no function. The places of one function follow each other, so look the function up once.
  */
 static void explain_show_symbol(struct seq_file *m, struct place_list *list, unsigned long addr)
 {
@@ -673,7 +683,10 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 	return err;
 }
 
-/* Find the answer for a location, or its list of places, and replace the file's with it. */
+/*
+ * Find the answer for a location, or the places that a location with wildcards stands for. After an
+ * error, the file keeps its previous answer or list.
+ */
 static int explain_answer(struct explain_file *f, const char *name, const struct location *l)
 {
 	struct place_list *list = NULL;

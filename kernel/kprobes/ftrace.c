@@ -232,8 +232,9 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 		f->ops.trampoline = kprobe_filter_trampoline(f);
 	do {
 		/*
-		 * BPF returns -EAGAIN, after it has slept for 1 ms, while it changes its own
-		 * trampoline of such a function.
+		 * If BPF is attached to a function, ftrace asks it to share the function with
+		 * FILTER_DIVERT. While BPF is changing its own trampoline there, it sleeps for 1 ms
+		 * and returns -EAGAIN: try again.
 		 */
 		ret = kprobe_filter_try_add(f, ips, nr);
 	} while (ret == -EAGAIN && --tries);
@@ -257,7 +258,9 @@ static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsign
 	return 0;
 }
 
-/* Return: the bits of the filters to change for @pp. */
+/*
+ * Return: the bits of the filters to which @pp is to be added, or from which it is to be removed.
+ */
 typedef u8 (*filter_choice_t)(const struct probepoint *pp);
 
 static u8 kprobe_filter_missing(const struct probepoint *pp)

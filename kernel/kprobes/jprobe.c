@@ -28,7 +28,7 @@
 
 #include "internal.h"
 
-/* register_jprobes() and unregister_jprobes() pass an array of jprobes on as one of kprobes. */
+/* register_jprobes() and unregister_jprobes() cast arrays of jprobes to arrays of kprobes. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
 /* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */
@@ -76,7 +76,10 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 #ifdef CONFIG_RETHOOK
 	before->rethooks = current->rethooks.first;
 #endif
-	/* Calls that jprobe_return() drops must not get onto the graph tracer's shadow stack. */
+	/*
+	 * Calls that jprobe_return() drops never return, so they must not get onto the graph
+	 * tracer's shadow stack.
+	 */
 	pause_graph_tracing();
 }
 

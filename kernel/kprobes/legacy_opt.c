@@ -208,8 +208,8 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
  * @dcr_size: size of the DCR
  * @post: hits call post_handlers
  *
- * Hits of the breakpoint need not resume in the buffer: a task can be before or after the only
- * instruction of the DCR, but not inside.
+ * On these architectures the DCR is one instruction. A task can be before or after it, but not
+ * inside, so hits of the breakpoint need not resume in the buffer before the jump is written.
  *
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *

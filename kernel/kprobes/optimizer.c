@@ -59,7 +59,7 @@
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/* Probepoints that wait for step 1, for step 2, and for step 4 */
+/* Probepoints that wait for step 1, for step 2, and for step 4, see the top of this file */
 static LIST_HEAD(unchecked);
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
@@ -126,8 +126,8 @@ static bool optimizer_redirects(const struct probepoint *pp)
 }
 
 /*
- * Do the probes of @set need the instructions after the probed one in the text? Return: the reason,
- * or %KPROBE_REASON_NONE if they do not.
+ * Must no jump be written, since users of the probes in @set need the original instructions after
+ * the probed one? Return: the reason; or %KPROBE_REASON_NONE if a jump may be written.
  */
 static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
 {
@@ -168,7 +168,10 @@ static void optimizer_show_optimized(struct probepoint *pp, bool optimized)
 	}
 }
 
-/* Make the worker run after @delay, unless it is queued already. */
+/*
+ * Make the worker run after @delay, unless it is queued already. Early in boot there is no thread:
+ * optimizer_init() queues the worker then.
+ */
 static void optimizer_queue_worker(unsigned long delay)
 {
 	if (thread)
@@ -184,7 +187,10 @@ static void optimizer_enqueue(struct probepoint *pp)
 	optimizer_queue_worker(OPTIMIZER_DELAY);
 }
 
-/* Stop redirecting hits to the detour buffer, and free it when no task can be in it. */
+/*
+ * Stop redirecting hits to the detour buffer, and free it when no task can be in it. Some
+ * architectures keep the buffer: then arch_drop_detour() returns NULL.
+ */
 static void optimizer_drop_detour(struct probepoint *pp)
 {
 	struct deferred_slot *ds = pp->jump.deferred_slot;
@@ -399,7 +405,7 @@ void optimizer_remove(struct probepoint *pp)
 	list_del_init(&pp->jump.work);
 }
 
-/* Initialise the optimiser's part of a probepoint. */
+/* Initialise the optimiser's part of a probepoint. An ftrace-based one never gets a jump. */
 void optimizer_init_point(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -443,7 +449,10 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 
 #ifdef CONFIG_KPROBES_EXPLAIN
 
-/* Do probes at @addr need the text after the probed instruction? Return: the reason. */
+/*
+ * Do probes that are registered at @addr need the original text after the probed instruction?
+ * Return: the reason; or %KPROBE_REASON_NONE, also if there are no probes.
+ */
 static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {
 	struct probepoint *pp = probepoint_find_live(addr);
@@ -669,7 +678,11 @@ static int optimizer_make_detour(struct probepoint *pp)
 	return 0;
 }
 
-/* Build the detour buffer of a probepoint if it can have a jump. Return: 0, or -ENOMEM. */
+/*
+ * Build the detour buffer of a probepoint, and queue it for its jump. If it has a jump, to a buffer
+ * that does not suit its post_handlers, remove that jump first. Do nothing if the probepoint is not
+ * armed, or cannot have a jump now. Return: 0; or -ENOMEM, and it is pending again.
+ */
 static int optimizer_prepare_one(struct probepoint *pp)
 {
 	LIST_HEAD(leave);
@@ -698,7 +711,10 @@ static int optimizer_prepare_one(struct probepoint *pp)
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Build detour buffers for all probepoints that have passed the check. Return: 0, or -ENOMEM. */
+/*
+ * Build detour buffers for all probepoints that have passed the safety check. Return: 0; or
+ * -ENOMEM, and the probepoints without a buffer are pending again.
+ */
 static int optimizer_prepare_pending(void)
 {
 	struct probepoint *pp, *next;
@@ -729,7 +745,10 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 	       optimizer_addr(list_entry(b, struct probepoint, jump.work));
 }
 
-/* Write a batch of jumps, in whose DCRs no task is. Return: false if no jump was left to write. */
+/*
+ * Write the jumps of up to OPTIMIZER_BATCH queued probepoints, in whose DCRs no task is. Return:
+ * false if no probepoint was queued any more.
+ */
 static bool optimizer_install_jumps(void)
 {
 	struct probepoint *pp, *next;

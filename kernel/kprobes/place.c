@@ -124,7 +124,10 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 	return place.entry ? 0 : -EINVAL;
 }
 
-/* Can the text be patched, or ftrace put a call there? Preemption is disabled. */
+/*
+ * Can the text be patched, or ftrace put a call there? Preemption is disabled, which keeps a module
+ * in memory. Return: %KPROBE_REASON_NONE, or the reason why not.
+ */
 static enum kprobe_reason place_check_text(struct kprobe_place *place)
 {
 	unsigned long addr = (unsigned long)place->addr;
@@ -178,7 +181,10 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 		place->addr = NULL;
 		return why;
 	}
-	/* No jump label is added, removed or patched while this is held. */
+	/*
+	 * The check of the text searches the jump labels of a module: while this is held, none is
+	 * added, removed or patched.
+	 */
 	jump_label_lock();
 	preempt_disable();
 	/* If both checks refuse the address, the reason about the text says more. */

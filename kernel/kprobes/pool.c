@@ -33,7 +33,7 @@
 /* In jiffies: a hit repeats a request for growth if pool_grow() has not run after this time */
 #define ASK_AGAIN		max(HZ / 100, 1)
 
-/* Set the bits above a chunk: it has a free instance. */
+/* A chunk has a free instance: set the chunk's bit in the group, and the group's in the pool. */
 static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
@@ -46,9 +46,10 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 }
 
 /*
- * Clear the bits above a chunk that has no free instance. If another CPU gives one back at the
- * same time, or the worker adds a chunk here, one of the two CPUs sets the bits again: see the
- * comment above kretprobe_pool_give().
+ * A chunk has no free instance: clear its bit in the group and, if no other chunk of the group has
+ * one, the group's bit in the pool. If another CPU gives an instance back at the same time, or the
+ * worker adds a chunk here, one of the two CPUs sets the bits again: see the comment above
+ * kretprobe_pool_give().
  */
 static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsigned int index)
 {
@@ -72,11 +73,14 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 }
 
 /*
- * Called by a hit that takes the last instance of a chunk, or finds none. Until pool_grow() has
- * stored another value, only the first such hit makes the request, and then at most one hit in
- * each ASK_AGAIN. The limit is needed because pool_run_worker() calls functions that may have
- * return probes: their hits get here, too. If each of them raised the interrupt again, the worker
- * would never get the CPU.
+ * Request that the worker adds chunks, if at most half of the chunks have a free instance. Called
+ * by a hit that takes the last instance of a chunk, or finds no free instance in the pool.
+ *
+ * The first such hit sets pool->growth to POOL_GROWTH_REQUESTED. Until pool_grow() changes that,
+ * at most one hit in each ASK_AGAIN repeats the request. The limit is needed because a request
+ * raises an interrupt, in which pool_run_worker() calls functions that may have return probes.
+ * Their hits get here, too: if each of them raised the interrupt again, the worker would never get
+ * the CPU.
  *
  * The repetition is needed because the worker's thread may wait for a CPU that is busy with
  * something else. The hit that repeats the request may be on a CPU that can run the worker.
@@ -121,7 +125,10 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 	return NULL;
 }
 
-/* Begin at a chunk that depends on the CPU, so that few CPUs write to the same words. */
+/*
+ * Take an instance from a chunk of a group, or return NULL. Begin at a chunk that depends on the
+ * CPU, so that few CPUs write to the same words.
+ */
 static struct kretprobe_instance __kprobes *
 pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 {
@@ -147,7 +154,10 @@ pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
 	return NULL;
 }
 
-/* Take an instance from the cache of any CPU, if the pool has a fixed size. */
+/*
+ * Take an instance from the cache of any CPU, if the pool has a fixed size. Return NULL for a
+ * shared pool: there, no other CPU may change the cache of a CPU.
+ */
 static struct kretprobe_instance __kprobes *pool_take_from_cpus(struct kretprobe_pool *pool)
 {
 	struct kretprobe_instance *ri = NULL;
@@ -364,7 +374,7 @@ bool pool_add_chunk(struct chunk_group *g, unsigned int nr, gfp_t gfp)
 	return true;
 }
 
-/* Free a chunk. Return false if one of its instances is in use. */
+/* Free a chunk. Return false if one of its instances is in use, or in the cache of a CPU. */
 bool pool_del_chunk(struct kretprobe_chunk *c)
 {
 	struct chunk_group *g = c->group;

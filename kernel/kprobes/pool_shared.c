@@ -135,7 +135,10 @@ static unsigned int pool_nr_total(const struct kretprobe_pool *pool)
 	return pool->nr_chunks * pool->per_chunk;
 }
 
-/* How many instances should a shared pool have if calls use @nr_taken? */
+/*
+ * How many instances should a shared pool have if calls use @nr_taken of them? No others if no
+ * return probe uses the pool any more.
+ */
 static unsigned int pool_target(const struct kretprobe_pool *pool, unsigned int nr_taken)
 {
 	unsigned int base;
@@ -277,7 +280,10 @@ static bool pool_shrink(struct kretprobe_pool *pool)
 		spare = DIV_ROUND_UP((pool_nr_total(pool) - want) / pool->per_chunk, 2);
 	else if (!pool_beyond_limit())
 		return pool_may_shrink(pool);
-	/* A cached instance is free, but its bit in the chunk is not set. */
+	/*
+	 * The bit of a cached instance in its chunk is not set, so the chunk could not be freed:
+	 * give cached instances back first.
+	 */
 	if (!pool->nr_probes || pool_beyond_limit())
 		pool_flush_caches(pool);
 	for (c = pool_next_chunk(pool, NULL); c && (spare || pool_beyond_limit()); c = next) {
@@ -332,9 +338,9 @@ static void pool_shrink_all(struct work_struct *work)
 }
 
 /*
- * If the work item is pending already, its thread may be waiting for a CPU that is busy with
- * something else, and no other thread would take it. This CPU has just taken an interrupt: use
- * a thread of this CPU.
+ * Queue grow_work. If it is pending already, its thread may be waiting for a CPU that is busy with
+ * something else, and no other thread would take it. This CPU has just taken an interrupt, so it is
+ * not stuck: queue its own work item for a thread of this CPU, too, unless the CPU is isolated.
  */
 static void __kprobes pool_run_worker(void)
 {
@@ -499,7 +505,10 @@ void kretprobe_pools_show(struct seq_file *m)
 	}
 }
 
-/* The default limit is 1/64 of the memory at boot, without high memory. */
+/*
+ * If the command line does not set the limit, it is 1/64 of the memory at boot, without high
+ * memory.
+ */
 static int __init pool_shared_init(void)
 {
 	int cpu;

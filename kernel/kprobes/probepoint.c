@@ -231,7 +231,9 @@ void probepoint_detach(struct kprobe *p, struct list_head *changes)
 	p->point = NULL;
 }
 
-/* Called when no task can be in the slot any more. */
+/*
+ * No task can be in the slot any more: free it, and the probepoint if its last probe is detached.
+ */
 static void probepoint_release(struct kprobe_deferred *deferred)
 {
 	struct probepoint *pp = container_of(deferred, struct probepoint, deferred);

@@ -49,7 +49,10 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 	return err;
 }
 
-/* Set the fields that users may read while a probe is registered. No hit finds it yet. */
+/*
+ * Set the fields that users may read while a probe is registered. No hit finds it yet. @again: the
+ * probe has waited for its module, and keeps its counters.
+ */
 static void kprobe_registered(struct kprobe *p, bool again)
 {
 	const struct kprobe *at = &p->point->kp;

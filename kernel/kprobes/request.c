@@ -91,7 +91,10 @@ void __kprobes kprobe_request(struct kprobe_request *r)
 		irq_work_queue(this_cpu_ptr(&requests_irq_work));
 }
 
-/* Runs on a CPU that has come online; or, after a CPU has died, on another CPU. */
+/*
+ * Queue the work items of requests that hits left on the list while their CPU was not online. Runs
+ * on a CPU that has come online; or, after a CPU has died, on the CPU that brought it down.
+ */
 static int kprobe_requests_cpu(unsigned int cpu)
 {
 	kprobe_requests_queue();

@@ -122,8 +122,12 @@ static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, v
 }
 
 /*
- * Take the instance in this CPU's cache, or return NULL. If the pool is shared, no other CPU
- * changes the cache of an online CPU, but interrupts and NMIs of this CPU do.
+ * Take the instance that this CPU caches, or return NULL if there is none.
+ *
+ * A shared pool has its cache in holder->cache. No other CPU changes the cache of an online CPU,
+ * but interrupts and NMIs of this CPU do, so a cmpxchg that is atomic on this CPU is enough. A pool
+ * of fixed size has its cache in holder->own, and *holder->cache is always NULL. Other CPUs take
+ * instances from holder->own when the pool is empty, so the exchange must be atomic for all CPUs.
  */
 static __always_inline
 struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder)
@@ -131,7 +135,7 @@ struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder
 	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
 
 	if (likely(ri))
-		/* This fails if an interrupt has taken the instance. */
+		/* This fails if an interrupt has taken the instance since it was read. */
 		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in pool_take_from_cpus(). */
 	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
@@ -181,7 +185,10 @@ static __always_inline void kretprobe_end_call(struct kretprobe_instance *ri)
 		kretprobe_limited_is_free(holder);
 }
 
-/* Count a call that ends without a return, before kretprobe_end_call(). */
+/*
+ * Count a call that ends without a return. The caller does this before kretprobe_end_call(), after
+ * which the holder may be freed.
+ */
 static __always_inline void kretprobe_count_unreturned(struct kretprobe_instance *ri)
 {
 	raw_atomic_inc(&READ_ONCE(ri->rph)->unreturned);
@@ -199,8 +206,9 @@ static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 }
 
 /*
- * Copy the return address from the newest instance of the same call. That instance is the first on
- * the list, unless later calls ended without a return.
+ * The return address of the call is the trampoline's already: another instance of this call has the
+ * one that it replaced. Copy that from the newest such instance. It is the first on the list,
+ * unless later calls ended without a return.
  */
 static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {
@@ -222,7 +230,10 @@ static __always_inline bool kretprobe_is_tracked(struct kretprobe_instance *ri)
 
 #ifdef arch_kretprobe_slot
 
-/* Leave the stack unchanged: the entry_handler must see the original return address there. */
+/*
+ * Record the call in its instance. Leave the stack unchanged until kretprobe_hook(): the
+ * entry_handler must see the original return address there.
+ */
 static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned long *slot = arch_kretprobe_slot(regs);
@@ -241,8 +252,9 @@ static __always_inline void kretprobe_fill(struct kretprobe_instance *ri, struct
 }
 
 /*
- * Put the instance on the list first: an unwinder in an NMI may find the
- * trampoline on the stack, and then needs the instance.
+ * Replace the return address with the trampoline's. Put the instance on the
+ * list first: an unwinder in an NMI that finds the trampoline on the stack
+ * needs the instance.
  */
 static __always_inline void kretprobe_hook(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -319,7 +331,10 @@ int kretprobe_track_data(struct kretprobe *rp, struct kretprobe_holder *holder,
 	return kretprobe_track(rp, holder, ri, regs);
 }
 
-/* The slow path of an entry: no instance was in this CPU's cache. */
+/*
+ * The slow path of an entry: this CPU's cache had no instance. Take one from the pool, or count the
+ * call as missed if the pool has none either.
+ */
 static noinline int __kprobes kretprobe_enter(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_holder *holder = rp->rph;
@@ -438,7 +453,10 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	addr = (unsigned long)ri->ret_addr;
 	instruction_pointer_set(regs, kretprobe_real_address(ri));
 #ifdef arch_kretprobe_slot
-	/* The return dropped arguments: unwinders do not find the instance by @frame. */
+	/*
+	 * If the return dropped arguments, unwinders in handlers do not find the instance by
+	 * @frame: store the return address there now.
+	 */
 	if (unlikely(fp != frame))
 		WRITE_ONCE(*(unsigned long *)frame, addr);
 #endif
@@ -511,7 +529,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs, kprobe_opcode_t *a
 }
 #endif
 
-/* Is @task running on another CPU? */
+/* Is @task running on another CPU? Then its list of instances may change at any time. */
 static __always_inline bool kretprobe_task_runs(struct task_struct *task)
 {
 #ifdef CONFIG_SMP
@@ -543,7 +561,7 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 		return 0;
 
 	frame = kretprobe_unmarked(frame);
-	/* The instances are in chunks and pools, which RCU frees. */
+	/* RCU frees chunks and pools: disabled preemption keeps the instances in memory. */
 	guard(preempt_notrace)();
 	node = READ_ONCE(task->kretprobe_instances.first);
 	for (; node; node = READ_ONCE(node->next)) {
@@ -575,7 +593,10 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/* Slow path of kprobe_flush_task(): the task has instances. */
+/*
+ * Give back the instances of a task whose calls will never return, and count these calls. The slow
+ * path of kprobe_flush_task(), for a task that has instances.
+ */
 void kretprobe_flush_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
@@ -743,7 +764,7 @@ void kretprobe_teardown(struct kretprobe *rp)
 	}
 }
 
-/* Does a probe belong to a return probe? */
+/* Is @p the kp of a return probe? Also if kprobe_disable_self() has replaced its pre_handler. */
 bool is_kretprobe(const struct kprobe *p)
 {
 	kprobe_pre_handler_t pre = kprobe_user_pre(p);

@@ -47,8 +47,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * Called by rethook. Hits in the handler are counted as missed. The handler may be a BPF
- * program, for which bpf_get_func_ip() asks kprobe_running() for the function.
+ * Rethook calls this when the function returns. Hits that the handler causes count as missed. The
+ * handler may be a BPF program, for which bpf_get_func_ip() asks kprobe_running() for the function.
  */
 static void __kprobes kretprobe_return(struct rethook_node *node, void *data,
 				       unsigned long ret_addr, struct pt_regs *regs)
@@ -99,7 +99,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/* Does a probe belong to a return probe? */
+/* Is @p the kp of a return probe? Also if kprobe_disable_self() has replaced its pre_handler. */
 bool is_kretprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == kretprobe_entry;

@@ -87,8 +87,8 @@ static void __kprobes probe_set_multi_post(struct kprobe *kp, struct pt_regs *re
 #ifdef __ARCH_WANT_PROBEPOINT
 
 /*
- * Architectures with probepoints read the set themselves. Only the pre_handler
- * of pp->kp is a dispatcher.
+ * Architectures whose hooks take a struct probepoint read the set themselves.
+ * Only the pre_handler of pp->kp is a dispatcher.
  */
 #define probe_set_dispatch_pre	probe_set_multi_pre
 
@@ -99,8 +99,8 @@ static void probe_set_dispatchers(struct probepoint *pp)
 #else
 
 /*
- * Architectures without probepoints call the handlers of the kprobe that stands for one, and
- * expect current_kprobe to be that kprobe afterwards.
+ * Architectures whose hooks take a struct kprobe call the handlers of pp->kp, and expect
+ * current_kprobe to be that kprobe afterwards.
  */
 static int __kprobes probe_set_dispatch_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -352,7 +352,8 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 }
 
 /*
- * Will hits call a post_handler? Return: true if the staged set has a probe with a post_handler.
+ * Will hits call a post_handler once the batch is committed? Return: true if the staged set has a
+ * probe with a post_handler.
  */
 bool probepoint_next_has_post(const struct probepoint *pp)
 {

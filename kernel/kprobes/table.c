@@ -74,8 +74,8 @@ static void probepoint_table_put(struct probepoint_table *t, struct probepoint *
 	t->used += !t->entry[i];
 	t->live++;
 	/*
-	 * Publish the probepoint's contents before its address. Pairs with READ_ONCE() in
-	 * get_probepoint().
+	 * Publish the contents of the probepoint before the pointer to it. Pairs with READ_ONCE()
+	 * in get_probepoint().
 	 */
 	smp_store_release(&t->entry[i], pp);
 }

@@ -180,7 +180,10 @@ static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprob
 }
 
 #ifdef CONFIG_MODULES
-/* If several sites overlap [@start, @end), a BUG() is returned only if it is alone. */
+/*
+ * Find a site in the tables of a module that overlaps [@start, @end). If several do, a patched site
+ * is returned rather than a BUG(), since kprobe_patches_text() ignores BUG().
+ */
 static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long start,
 						unsigned long end, struct kprobe_range *where)
 {
@@ -189,7 +192,10 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 		struct jump_entry *e = &mod->jump_entries[i];
 		unsigned long site = jump_entry_code(e);
 
-		/* jump_entry_size() may decode the instruction: too slow to do for each entry. */
+		/*
+		 * jump_entry_size() may decode the instruction, which is too slow to do for each
+		 * entry: first test with the maximum size.
+		 */
 		if (site + SIZE_MASK > start && site < end &&
 		    text_site_overlaps(start, end, site, jump_entry_size(e), where))
 			return KPROBE_REASON_JUMP_LABEL;
@@ -237,7 +243,7 @@ enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module 
 		     text_site_find_kernel(addr, where);
 }
 
-/* Does the kernel patch sites that are refused for this reason? */
+/* Does the kernel patch sites that are refused for this reason? It does not patch a BUG(). */
 static bool text_site_is_patched(enum kprobe_reason why)
 {
 	return why == KPROBE_REASON_JUMP_LABEL || why == KPROBE_REASON_STATIC_CALL;
