@@ -5,7 +5,10 @@
 #include "jprobes_kunit.h"
 #include "kp_cases_contexts.h"
 
-/* The jprobe's handler has interrupts off only if a breakpoint has called it. */
+/*
+ * The jprobe's handler must have interrupts off if it is called from a breakpoint, or if the probed
+ * function was called with interrupts off; otherwise on.
+ */
 static void kp_jp_contexts_irq_flag(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_registered(test);

@@ -108,7 +108,10 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 }
 #endif
 
-/* jprobe.sh also runs this while the function graph tracer traces the handler. */
+/*
+ * Drop calls many times. jprobe.sh also runs this while the function graph tracer traces the
+ * handler: its shadow stack must not keep the dropped calls.
+ */
 static void kp_jp_drops_many(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_registered(test);

@@ -169,7 +169,7 @@ long kp_jp_result(void);
 
 /* Allocate a jprobe with kp_jp_handler(), at @addr or, if this is NULL, at the case's target. */
 struct kp_probe *kp_jp_new(struct kunit *test, void *addr);
-/* Register such a jprobe at the case's target. */
+/* Allocate and register a jprobe with kp_jp_handler() at the case's target. */
 static inline struct kp_probe *kp_jp_registered(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, NULL);

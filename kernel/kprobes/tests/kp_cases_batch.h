@@ -163,7 +163,10 @@ static void kp_batch_again(struct kunit *test)
 	}
 }
 
-/* Unregister a batch of which first none, then one member is registered. */
+/*
+ * Unregister a batch of which first none, then one member is registered. The bystander, a probe at
+ * the same address that is not in the batch, must stay registered.
+ */
 static void kp_batch_unregister_unregistered(struct kunit *test)
 {
 	struct kp_batch *batch = kp_batch_new(test);

@@ -230,7 +230,10 @@ static void kp_context_interrupted(void)
 	kp_interrupt_handler();
 }
 
-/* Called in an NMI; or in an interrupt, and then in the softirq that the interrupt raises */
+/*
+ * Call both probed functions. This runs in an NMI; or in an interrupt, and then again in the
+ * softirq that the interrupt raises.
+ */
 static void kp_context_interruption(void)
 {
 	kp_context_call();
@@ -244,7 +247,10 @@ static void kp_context_softirq(struct tasklet_struct *tasklet)
 	kp_interrupt_arrives();
 }
 
-/* An NMI, or an interrupt and its softirq, hits the interrupted function and another one. */
+/*
+ * During a handler arrives an NMI, or an interrupt and its softirq, which calls the same function
+ * and another one. These hits are in other contexts, so none may be missed.
+ */
 static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_interrupted);

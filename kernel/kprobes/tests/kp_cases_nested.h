@@ -122,7 +122,7 @@ static __nocfi void kp_nested_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
 }
 
-/* An NMI arrives during a nested handler. There, one hit may be nested in another, too. */
+/* An NMI arrives during a nested handler. In the NMI, one hit may be nested in another, too. */
 static __nocfi void kp_nested_nmi(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, KPROBE_FLAG_NEST);

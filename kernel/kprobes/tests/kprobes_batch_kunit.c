@@ -44,7 +44,7 @@ static void kp_batch_unregister_row(void *kps)
 
 /*
  * Register more probes than a page has slots. On s390 the size of a page is no
- * multiple of the size of a slot.
+ * multiple of the size of a slot, so the last bytes of a page are in no slot.
  */
 static void kp_batch_row(struct kunit *test)
 {

@@ -6,7 +6,7 @@
 #include "kprobes_kunit.h"
 #include "kp_cases_errno.h"
 
-/* Functions that the architecture blacklists by name, if this kernel has them */
+/* Probes on functions that x86 blacklists by name must be refused, if this kernel has them. */
 static void kp_errno_blacklisted_by_name(struct kunit *test)
 {
 #if defined(CONFIG_X86) && defined(__ARCH_WANT_PROBEPOINT)

@@ -143,7 +143,10 @@ static void kp_handlers_order(struct kunit *test)
 	}
 }
 
-/* Register a probe with a post_handler at the address of a probe that has none. */
+/*
+ * Register a probe with a post_handler at the address of a probe that has none. Hits must call the
+ * handlers of both.
+ */
 static void kp_handlers_post_joins(struct kunit *test)
 {
 	struct kp_probe *plain = kp_registered(test, kp_target);

@@ -23,7 +23,7 @@
 	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
 	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
-/* A probe with a post_handler is not nested. */
+/* A probe with a post_handler never nests, see kprobe_nests(). */
 #define KP_SECOND_NESTS		false
 #define KP_TRACED		kp_traced()
 

@@ -23,7 +23,7 @@ SYM_FUNC_START(kp_x86_sum)
 	RET
 SYM_FUNC_END(kp_x86_sum)
 
-/* kallsyms ends kp_x86_sum at this symbol. */
+/* Kallsyms takes the next symbol for the end of a function: this one ends kp_x86_sum. */
 SYM_FUNC_START(kp_x86_after_sum)
 	xor	%eax, %eax
 	RET
@@ -46,7 +46,7 @@ SYM_FUNC_START(kp_x86_lock)
 	RET
 SYM_FUNC_END(kp_x86_lock)
 
-/* An indirect jump may lead to the second ENDBR. */
+/* An indirect jump may lead to the second ENDBR, at .Lendbr, so it must not be probed. */
 SYM_FUNC_START(kp_x86_endbr)
 	xor	%eax, %eax
 .Lendbr_nop:

@@ -168,7 +168,7 @@ static void kp_remover_settles(struct kp_remover *r)
 		schedule_timeout_uninterruptible(1);
 }
 
-/* Has the first call changed the state that the second one will see? */
+/* Has the first call of kp_remove() changed the state that the second call will see? */
 static bool kp_is_removed(void)
 {
 	struct kprobe *p = kp_removal->kp;

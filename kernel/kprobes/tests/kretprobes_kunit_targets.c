@@ -22,7 +22,11 @@ noinline long kp_ret_tail(long arg)
 	return kp_ret_target(arg);
 }
 
-/* kp_ret_leave() ends the first call without a return. The second call is a jump. */
+/*
+ * In kp_ret_calls_left(), the call of kp_ret_other() never returns: the pre_handler kp_ret_leave()
+ * redirects execution to the statement after the call. The second call is a tail call, so
+ * kp_ret_target() returns to the caller of this function.
+ */
 noinline long kp_ret_leaves(long arg)
 {
 	kp_ret_other(arg);

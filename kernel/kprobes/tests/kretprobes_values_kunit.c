@@ -119,7 +119,7 @@ static void kp_ret_values_arguments(struct kunit *test)
 	}
 }
 
-/* On i386, all arguments are on the stack. */
+/* On i386, all arguments of an asmlinkage function are on the stack, above the return address. */
 static void kp_ret_values_asmlinkage(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, kp_ret_on_stack);

@@ -136,12 +136,12 @@ static int torture_caller(void *unused)
 }
 
 /**
- * torture_start_busy() - start the task whose calls need a pool that grows
+ * torture_start_busy() - start the task whose calls need a pool of instances that grows
  * @seed: for its random numbers
  *
  * Does nothing with rethook, whose return probes have a fixed number of instances.
  *
- * Return: 0, or an errno; then torture_stop_busy() must be called too.
+ * Return: 0, or an errno. torture_stop_busy() must be called in both cases.
  */
 int torture_start_busy(u64 seed)
 {

@@ -50,7 +50,7 @@ static DEFINE_PER_CPU(struct reader, readers);
 static bool stopping;
 /* Number of hotplug callbacks that have called the targets on this CPU */
 static DEFINE_PER_CPU(unsigned long, hotplug_calls);
-/* Number of visitors that detach a tracer */
+/* Number of visitors that are detaching a tracer */
 atomic_t torture_detaching;
 /* This CPU runs call_from_nmi(). */
 static DEFINE_PER_CPU(bool, in_nmi_call);
@@ -242,7 +242,7 @@ static unsigned int nr_hotplug_states;
 /**
  * torture_start_hotplug() - start to call the targets in callbacks of CPU hotplug
  *
- * Return: 0, or an errno; then torture_stop_hotplug() must be called too.
+ * Return: 0, or an errno. torture_stop_hotplug() must be called in both cases.
  */
 int torture_start_hotplug(void)
 {
@@ -290,7 +290,7 @@ static void start_timer(void *unused)
  * torture_start_readers() - start to call the targets on all CPUs
  * @seed: for their random numbers, which differ from the writers'
  *
- * Return: 0, or an errno; then torture_stop_readers() must be called too.
+ * Return: 0, or an errno. torture_stop_readers() must be called in both cases.
  */
 int torture_start_readers(u64 seed)
 {

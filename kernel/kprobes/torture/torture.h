@@ -25,7 +25,7 @@
 /* The value of each byte of an unregistered probe. The kernel must not use or change the probe. */
 #define TORTURE_POISON		0x5a
 
-/* Flags of targets: only wanderers call it; only visitors probe it */
+/* Flags of a target. SLEEPS: only wanderers call the target; VISITED: only visitors probe it */
 #define TORTURE_SLEEPS		BIT(0)
 #define TORTURE_VISITED		BIT(1)
 
@@ -199,10 +199,16 @@ void torture_send_nmi(void);
 #else
 static inline bool torture_can_unwind(const char *function)
 {
-	/* s390 unwinds by back chains. A function may be interrupted before it sets its own one. */
+	/*
+	 * s390 unwinds by back chains. If a function was interrupted before it set its own one,
+	 * the trace may end there.
+	 */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
-	/* The table-driven unwinder of arm does not look up return addresses that were replaced. */
+	/*
+	 * The table-driven unwinder of arm does not look up return addresses that were replaced, so
+	 * its traces may end at the trampoline.
+	 */
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }
 

@@ -400,7 +400,7 @@ static int torture_visitor(void *arg)
  * torture_start_visitors() - start tasks that attach to torture_visited()
  * @seed: for their random numbers
  *
- * Return: 0, or an errno; then torture_stop_visitors() must be called too.
+ * Return: 0, or an errno. torture_stop_visitors() must be called in both cases.
  */
 int torture_start_visitors(u64 seed)
 {

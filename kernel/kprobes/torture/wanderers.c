@@ -123,7 +123,7 @@ static int torture_wanderer(void *arg)
  * torture_start_wanderers() - start tasks that call torture_sleeps()
  * @seed: for their random numbers
  *
- * Return: 0, or an errno; then torture_stop_wanderers() must be called too.
+ * Return: 0, or an errno. torture_stop_wanderers() must be called in both cases.
  */
 int torture_start_wanderers(u64 seed)
 {

@@ -455,7 +455,7 @@ static int torture_writer(void *arg)
  * @nr: number of tasks
  * @seed: for their random numbers
  *
- * Return: 0, or an errno; then torture_stop_writers() must be called too.
+ * Return: 0, or an errno. torture_stop_writers() must be called in both cases.
  */
 int torture_start_writers(unsigned int nr, u64 seed)
 {

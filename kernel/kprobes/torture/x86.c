@@ -26,7 +26,10 @@ bool torture_can_unwind(const char *function)
 	       !strstarts(function, "retbleed_") && !strstarts(function, "srso_");
 }
 
-/* Guarded by kernel_param_lock(), which a write to a parameter holds. */
+/*
+ * A write to the parameter load may call a target. Guarded by kernel_param_lock(), which a write to
+ * a parameter holds.
+ */
 static bool loads_allowed;
 
 /*
