@@ -158,7 +158,7 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# being_written PID: the task waits for the optimiser in a write to the sysctl
+# being_written PID: true if the task is writing to the sysctl, and waits there for the optimiser
 being_written() {
 	grep -q optimizer_sysctl_handler "/proc/$1/stack" 2>/dev/null
 }

@@ -14,8 +14,9 @@
 #endif
 
 /*
- * Memory at fixed addresses below 2 GiB, so that a displacement and the operands of 32-bit
- * addressing reach all of it. In 64-bit mode only the program itself is also below 2 GiB.
+ * Memory at fixed addresses below 2 GiB, so that a 32-bit displacement or address reaches all of
+ * it. The addresses are free: the program is linked to 0x7c000000, see the Makefile, and in 64-bit
+ * mode nothing else is below 2 GiB. If they are not free, the fuzzer ends with an error.
  */
 #define FUZZ_ARENA	0x20000000UL	/* memory operands and the stack */
 #define FUZZ_ARENA_SIZE	0x4000UL

@@ -6,7 +6,10 @@
 #include "kp_parts.h"
 #include "../internal.h"
 
-/* Fill the bytes after each structure: code that reads an owner past the array's end gets them. */
+/*
+ * Fill the bytes after each structure. Code that reads an owner past the end of the array then gets
+ * these bytes, which are no valid pointer, and not NULL by chance.
+ */
 #define KP_SLOTS_BEYOND	0x5a
 
 static void *kp_slots_zalloc(size_t size, gfp_t gfp)

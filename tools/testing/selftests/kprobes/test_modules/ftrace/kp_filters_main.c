@@ -46,7 +46,9 @@ static bool kf_find_symbols(void)
 }
 
 /*
- * Compare a record with its users and its text. Return: NULL, or what is wrong.
+ * Compare a record with its users and its text. @expected: result, for the message: what the record
+ * should have, and what it has: the number of users or, if the text is wrong, the address that it
+ * calls. Return: NULL, or what is wrong.
  *
  * FTRACE_FL_REGS may stay set after the user that needed it no longer traces the function.
  */

@@ -42,7 +42,8 @@ extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 
 /*
- * Functions that access memory with a fix-up, and the offsets of their instructions that may fault.
+ * Functions that access memory with a fix-up, and the offsets, from the start of the function, of
+ * their instructions that may fault.
  * If the access succeeds, load returns what it read, store returns 0, and add returns the old
  * value; otherwise they return -EFAULT. move returns the number of bytes that it has not moved.
  */
@@ -55,7 +56,7 @@ KP_ACCESS(kp_user_store, void __user *to, long value);
 KP_ACCESS(kp_user_add, void __user *to, long value);
 KP_ACCESS(kp_user_move, void __user *to, const void *from, long bytes);
 KP_ACCESS(kp_kernel_load, const void *from);
-/* The offset of the RET of kp_kernel_load() */
+/* The offset from the start of kp_kernel_load() to its RET */
 extern const u32 kp_kernel_load_end;
 /* These call the function to which *@to points, or jump to it. */
 KP_ACCESS(kp_kernel_call, void (*const *to)(void));

@@ -186,7 +186,7 @@ GROUP stack, flags=KP_GAP
 
 /*
  * Probes on these may be refused: a load of ss inhibits interrupts and traps for one instruction,
- * and fs is a register that the kernel itself needs.
+ * and a load of fs changes the segment of the kernel's per-CPU data, which handlers need.
  */
 GROUP segment
 .irp seg, cs, ss, ds, es, fs, gs

@@ -255,7 +255,7 @@ FUNC_END kp_opt_code_table_cold.cold
 
 /*
  * The probe is on the .cold part of a function. If the hot part has an indirect jump, that may lead
- * into the JTPR, as the table in data does here, so no jump is accepted.
+ * into the JTPR, as the table in data does here, so no probe here may be optimised.
  */
 .macro INTO_COLD name:req, jump:req, flags:req
 CODE \name, \flags

@@ -58,8 +58,10 @@ static const struct kp_divert {
 KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 
 /*
- * The first hits are at the breakpoint, the others at the jump. The jump fits into the first
- * instruction, so it stays although handlers redirect.
+ * The first five hits are at the breakpoint, the others at the jump. After a handler has redirected
+ * execution, a probepoint keeps no jump that overwrites the instruction after the probed one: the
+ * code that runs instead may need it. Here the jump fits into the probed instruction, so it must
+ * stay.
  */
 static __nocfi void kp_opt_diverts_long(struct kunit *test)
 {
