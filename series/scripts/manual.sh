@@ -71,7 +71,8 @@ described()
 		sed -n 's/^\.\. c:[a-z]*:: //; T; s/ (.*//; s/.*[ *]//; p' | sort -u
 }
 
-# Kernel-doc does not report a missing symbol if it finds another one.
+# check_taken: prints which symbols the reference takes although no kernel-doc describes them, or
+# takes twice. Kernel-doc itself reports no missing symbol if it finds another one in the same file.
 check_taken()
 {
 	local file
