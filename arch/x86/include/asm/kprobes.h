@@ -2,8 +2,8 @@
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H
 /*
- * Kernel probes on x86: each CPU's stack of running handlers and the hooks of return probes,
- * for the kprobes core; what exception handlers and unwinders call.
+ * Kernel probes on x86. For the core: each CPU's stack of running handlers, and the hooks of return
+ * probes. For exception handlers and unwinders: the functions that they call.
  */
 
 #include <asm-generic/kprobes.h>
@@ -52,7 +52,7 @@ struct probepoint;
 struct pt_regs;
 struct task_struct;
 
-/* The core provides instruction slots. */
+/* Let the core allocate instruction slots, in kernel/kprobes/slots.c. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
 /*
@@ -356,7 +356,7 @@ static __always_inline bool kprobes_have_been_used(void)
 	return static_branch_unlikely(&kprobes_used_key);
 }
 
-/* Can @addr be a trampoline that replaces a return address? */
+/* Can @addr be a trampoline that replaces a return address? Cheap, and rarely true if it is not. */
 static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
 {
 	return addr % RETURN_TRAMPOLINE_ALIGN == 0;

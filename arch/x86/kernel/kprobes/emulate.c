@@ -106,7 +106,7 @@ bool emulate_read_operand(const struct x86_operand *rm, struct pt_regs *regs,
 		*val = *emulate_reg(regs, rm->base);
 		return true;
 	}
-	/* In a breakpoint handler, a fault does not sleep: the read fails. */
+	/* In a breakpoint handler a page fault must not sleep: it makes this read fail instead. */
 	__get_kernel_nofault(val, emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs),
 			     unsigned long, fault);
 	return true;

@@ -295,7 +295,7 @@ static const struct {
 	{ 0xff, 0x00ffff0100000000 },
 };
 
-/* Return: the mandatory prefix, as the tables encode it; with both f2 and f3, the sum. */
+/* Return: the mandatory prefix: 1 for none, 2 for 66, 4 for f3, 8 for f2, and 12 for f3 and f2. */
 static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 {
 	static const u8 of_vex[] = { 1, 2, 4, 8 };
@@ -344,7 +344,10 @@ static enum x86_op letter_to_op(char c, struct insn *insn)
 	}
 }
 
-/* Look up an opcode that the middle field of the ModRM byte does not determine. */
+/*
+ * Look up an opcode for which groups[] has no letter. It may still be an instruction: one that
+ * other bits of the ModRM byte or a prefix select.
+ */
 static enum x86_op exception_to_op(u16 opcode, u8 modrm, struct insn *insn)
 {
 	unsigned int prefix = x86_insn_mandatory_prefix(insn);
@@ -538,7 +541,7 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 	return true;
 }
 
-/* Look up the kind of an instruction. Return: the kind. A jump to a retpoline is %X86_KIND_JMP. */
+/* Return: the kind of an instruction. A direct jump to a retpoline is %X86_KIND_JMP, too. */
 enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);

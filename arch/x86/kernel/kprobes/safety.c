@@ -208,7 +208,7 @@ static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 	}
 }
 
-/* If @target is in a .cold part, which has its own symbol, check that part. */
+/* If @target is in a .cold part, which has its own symbol, check that part for indirect jumps. */
 static noinline void safety_check_cold_part(struct jump_group *g, unsigned long target)
 {
 	char name[KSYM_NAME_LEN];
@@ -309,7 +309,10 @@ static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump
 	return at < g->end || at < safety_short_branch_end(jump);
 }
 
-/* Refuse the jumps whose JTPR the instruction branches into, or has an address of as operand. */
+/*
+ * Refuse each jump of @g if the instruction branches into its JTPR, or has an operand that is an
+ * address in its JTPR: code may load such an address, and jump there.
+ */
 static void safety_check_targets(struct jump_group *g, struct insn *insn, unsigned long at,
 				 unsigned long end)
 {

@@ -69,7 +69,7 @@ int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool 
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
-	/* A step in progress is interrupted only by another context, so this cannot happen. */
+	/* Only another interrupt context can interrupt a step, and there is a step for each. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
 	/* From here on, an NMI uses the next step, and frees it before it returns. */
@@ -111,7 +111,9 @@ int __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *re
 	return 1;
 }
 
-/* Restore the interrupt and trap flags from before the step, and remove it. It is the innermost. */
+/*
+ * End @step, the innermost one: restore the interrupt and trap flags from before it, and free it.
+ */
 static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);

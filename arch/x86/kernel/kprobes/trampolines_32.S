@@ -52,7 +52,7 @@
 #endif
 .endm
 
-/* Leaves %esp at ds in struct pt_regs. */
+/* Pop the registers of struct pt_regs from bx to ax. Leaves %esp at ds, the next one. */
 .macro KPROBE_POP_REGS
 	popl	%ebx
 	popl	%ecx
@@ -483,11 +483,14 @@ SYM_CODE_START(__kretprobe_trampoline)
 	KPROBE_SANITIZE_FLAGS .Lreturn_checked
 
 .Lreturn_no_handler:
-	/* If the return probe was unregistered during the call, let C handle the return. */
+	/*
+	 * There is no handler to call. If that is because the return probe was unregistered during
+	 * the call, let C handle the return.
+	 */
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
 	je	.Lreturn_several
-	/* As soon as the instance is off the list, unwinders need the return address as the ip. */
+	/* When the instance has left the list, unwinders find the return address only as the ip. */
 	movl	%esi, PT_EIP(%esp)
 	movl	%eax, %ebx
 	jmp	.Lreturn_handled

@@ -646,10 +646,13 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
-	/* If the return probe was unregistered during the call, let C handle the return. */
+	/*
+	 * There is no handler to call. If that is because the return probe was unregistered during
+	 * the call, let C handle the return.
+	 */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	je	.Lreturn_several
-	/* As soon as the instance is off the list, unwinders need the return address as the ip. */
+	/* When the instance has left the list, unwinders find the return address only as the ip. */
 	movq	%r15, RIP(%rsp)
 	jmp	.Lreturn_handled
 
