@@ -536,7 +536,7 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 void *alloc_optinsn_page(void);
 void free_optinsn_page(void *page);
 
-/* The same architectures call these. */
+/* Architectures whose hooks do not take a struct probepoint call these. */
 kprobe_opcode_t *get_optinsn_slot(void);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 #endif

@@ -41,7 +41,7 @@
 
 static LLIST_HEAD(requests);
 
-/* Disable all probes that have asked for it. */
+/* Disable all probes for which kprobe_disable_self() has made a request since the last call. */
 void kprobe_disable_requested(void)
 {
 	struct llist_node *list = llist_del_all(&requests);
@@ -52,7 +52,10 @@ void kprobe_disable_requested(void)
 	if (!list)
 		return;
 	llist_for_each_entry_safe(p, next, list, request) {
-		/* The probe may have been unregistered, or disabled by another caller. */
+		/*
+		 * Nothing is left to do if the probe was unregistered, or disabled by another
+		 * caller.
+		 */
 		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
 			continue;
 		kprobe_set_disabled(p, true, &changes);

@@ -133,7 +133,7 @@ static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Does a probe belong to a jprobe? */
+/* Is @p the kp of a jprobe? Also if kprobe_disable_self() has replaced its pre_handler. */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == jprobe_call_handler;

@@ -155,8 +155,9 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 			if (rps[i])
 				kretprobe_deactivate(rps[i]);
 	/*
-	 * This waits for running handlers, at entries and at returns, also of return probes that
-	 * another caller is unregistering. The first caller to return from it tears these down.
+	 * unregister_kprobes() waits for running handlers, at entries and at returns, also of
+	 * return probes that another caller is unregistering. After that, either caller may tear
+	 * these down: the second one finds nothing to do.
 	 */
 	unregister_kprobes((struct kprobe **)rps, num);
 	scoped_guard(mutex, &kretprobe_mutex)

@@ -2,8 +2,9 @@
 #ifndef _KERNEL_KPROBES_LEGACY_H
 #define _KERNEL_KPROBES_LEGACY_H
 /*
- * Kernel probes: hooks of architectures whose own hooks take a struct kprobe, where they do
- * nothing, or pass the embedded struct kprobe on. legacy_hooks.c and legacy_opt.c have the others.
+ * Kernel probes: the core's hooks for architectures whose own hooks take a struct kprobe. This file
+ * has the hooks that do nothing, or pass on the struct kprobe that is embedded in the probepoint.
+ * legacy_hooks.c and legacy_opt.c have the others.
  */
 
 #include <linux/kprobes.h>

@@ -126,8 +126,8 @@ static bool optimizer_redirects(const struct probepoint *pp)
 }
 
 /*
- * Must no jump be written, since users of the probes in @set need the original instructions after
- * the probed one? Return: the reason; or %KPROBE_REASON_NONE if a jump may be written.
+ * Do users of the probes in @set need the original instructions after the probed one, so that no
+ * jump may be written? Return: the reason; or %KPROBE_REASON_NONE if a jump may be written.
  */
 static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
 {
@@ -150,7 +150,7 @@ static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
 								  lockdep_is_held(&kprobe_mutex)));
 }
 
-/* Is another probepoint armed in the DCR of @pp? */
+/* Is another probepoint armed in the DCR of @pp? A jump would overwrite its breakpoint. */
 static bool optimizer_is_blocked(struct probepoint *pp)
 {
 	return optimizer_is_armed_between(optimizer_addr(pp), optimizer_dcr_end(pp));
@@ -225,7 +225,7 @@ static void optimizer_unoptimize(struct list_head *leave)
 		patched = true;
 		cond_resched();
 	}
-	/* After this, no CPU executes the jump. */
+	/* After this, no CPU executes the jump any more: all see the int3. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry(pp, leave, jump.leave) {

@@ -27,7 +27,10 @@
 
 #define CHUNK_BYTES_MIN		SZ_4K
 #define CHUNK_BYTES_MAX		SZ_32K
-/* With fewer instances, chunks would more often become full or empty, which writes shared words. */
+/*
+ * Minimum number of instances in a chunk, unless the chunk would be too large. With fewer
+ * instances, chunks would more often become full or empty, which writes words that all CPUs share.
+ */
 #define CHUNK_INSTANCES_MIN	16
 
 /* In jiffies: a hit repeats a request for growth if pool_grow() has not run after this time */
@@ -38,7 +41,10 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 {
 	struct kretprobe_pool *pool = g->pool;
 
-	/* A full barrier. Pairs with the one of the same level in pool_chunk_is_empty(). */
+	/*
+	 * A full barrier between g->avail and pool->avail. Pairs with smp_mb__after_atomic() in
+	 * pool_chunk_is_empty().
+	 */
 	if (!test_and_set_bit(index, &g->avail))
 		atomic_inc(&pool->nr_avail);
 	if (!test_bit(g->index, pool->avail))
@@ -56,7 +62,10 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 	struct kretprobe_pool *pool = g->pool;
 	struct kretprobe_chunk *c;
 
-	/* A full barrier. Pairs with the one in kretprobe_pool_give(). */
+	/*
+	 * A full barrier between g->avail and c->free. Pairs with smp_mb__after_atomic() in
+	 * kretprobe_pool_give().
+	 */
 	if (test_and_clear_bit(index, &g->avail))
 		atomic_dec(&pool->nr_avail);
 	c = READ_ONCE(g->chunk[index]);
@@ -66,7 +75,7 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 	if (READ_ONCE(g->avail))
 		return;
 	clear_bit(g->index, pool->avail);
-	/* Pairs with the barrier in pool_chunk_has_free(). */
+	/* A full barrier. Pairs with test_and_set_bit() in pool_chunk_has_free(). */
 	smp_mb__after_atomic();
 	if (READ_ONCE(g->avail))
 		set_bit(g->index, pool->avail);
@@ -261,7 +270,7 @@ void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 	/* Pairs with test_and_clear_bit() in pool_take_from_chunk(). */
 	smp_mb__before_atomic();
 	set_bit(ri->bit, &c->free);
-	/* Pairs with the barrier of the same level in pool_chunk_is_empty(). */
+	/* Pairs with test_and_clear_bit() in pool_chunk_is_empty(). */
 	smp_mb__after_atomic();
 	if (unlikely(!test_bit(index, &g->avail)))
 		pool_chunk_has_free(g, index);

@@ -74,7 +74,8 @@ static void kprobe_registered(struct kprobe *p, bool again)
 
 /*
  * Attach a probe to its probepoint, which is put on the batch @changes; or let
- * it wait for its module. @again: the probe has waited. Return: 0 or an errno.
+ * it wait for its module. @again: the probe has waited, and the module is there,
+ * so an error is returned. Return: 0 or an errno.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
@@ -332,8 +333,8 @@ void unregister_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
 /*
- * Are all of these probes registered? If @text, the text of none may have been
- * freed.
+ * Are all of these probes registered and, if @text is true, has the text of none
+ * of them been freed?
  */
 static bool kprobes_registered(struct kprobe **kps, int num, bool text)
 {

@@ -30,7 +30,10 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
 }
 
-/* Look up the symbol that contains an address. Return: as kprobe_symbol_at(). */
+/*
+ * Look up the symbol that contains an address. kprobe_find_place() does this first; later lookups
+ * of the same registration may use kprobe_symbol_at(). Return: as kprobe_symbol_at().
+ */
 struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 {
 	unsigned long offset;

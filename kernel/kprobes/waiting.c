@@ -68,7 +68,7 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	case KPROBE_REASON_MODULE_GOING:
 		return true;
 	case KPROBE_REASON_NO_SYMBOL:
-	/* The symbol was found, but then the module was unloaded. */
+	/* The symbol was found, but the module was unloaded before its text was looked up. */
 	case KPROBE_REASON_NO_FUNCTION:
 	case KPROBE_REASON_NO_TEXT: {
 		guard(preempt)();
