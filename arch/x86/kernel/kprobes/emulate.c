@@ -536,7 +536,9 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		return emulate_nop;
 	case 0x9a:
 	case 0xea:
-		/* Any other selector may be of a call gate or a task, which is not emulated. */
+		/*
+		 * Do not emulate a 16-bit target, or a selector that may be of a call gate or task.
+		 */
 		if (opsize || insn->immediate2.value != __KERNEL_CS)
 			return NULL;
 		em->imm = insn->immediate1.value;

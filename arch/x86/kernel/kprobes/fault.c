@@ -100,8 +100,9 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_begin);
  * exception handler may have slept, and the slot with the copy may have been freed. If the
  * probepoint was freed, the task executes the text.
  *
- * Only the probed instruction of a DCR may have an entry in an exception table, so a task does not
- * sleep in exceptions of the other copies in a detour buffer. Then the buffer still exists.
+ * A detour buffer also has copies of the instructions after the probed one. These have no entry in
+ * an exception table, so a task does not sleep in their exceptions, and the buffer still exists
+ * when the task resumes there.
  *
  * Context: interrupts are off.
  */

@@ -25,9 +25,9 @@
 #include "x86.h"
 
 /*
- * Mark registers whose hit was handled by setting an unused upper bit of a saved segment register.
- * While an address moves from one filter to another it is in both, and ftrace calls kprobes twice
- * for one hit.
+ * Mark registers whose hit was handled by setting an unused bit of a saved segment register. While
+ * an address moves from one filter to another it is in both, and ftrace calls kprobes twice for one
+ * hit: the second call finds the mark, and does nothing.
  */
 #ifdef CONFIG_X86_64
 #define HANDLED_WORD(regs)	((regs)->ssx)
@@ -241,7 +241,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 }
 
 /**
- * arch_kprobe_ftrace_trampoline() - get the code that ftrace's calls go to
+ * arch_kprobe_ftrace_trampoline() - get the code that a function calls if only kprobes uses ftrace
+ *	there
  *
  * Return: the address of the trampoline.
  */
@@ -252,9 +253,10 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES)
 /**
- * arch_kprobe_ftrace_return_trampoline() - get the code for functions with only a return probe
+ * arch_kprobe_ftrace_return_trampoline() - get the code that functions with only a return probe
+ *	call instead
  *
- * Return: the address of the trampoline.
+ * Return: the address of the trampoline, which tracks most calls without running a handler.
  */
 unsigned long arch_kprobe_ftrace_return_trampoline(void)
 {

@@ -10,8 +10,9 @@
 #include "x86.h"
 
 /*
- * One task enters __switch_to_asm() and __switch_to(), and another task returns from them, on its
- * own stack. ret_from_fork_asm() is not called, and has no return address.
+ * Functions that must not have return probes. One task enters __switch_to_asm() and __switch_to(),
+ * and another task, which has no record of this call, returns from them, on its own stack.
+ * ret_from_fork_asm() is not called, and has no return address.
  */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ .name = "__switch_to" },

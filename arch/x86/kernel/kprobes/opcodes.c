@@ -546,7 +546,10 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
 
-	/* The opcode of a VEX instruction has one byte, too, but another meaning. */
+	/*
+	 * The instructions below have an opcode of one byte. That of a VEX instruction has one
+	 * byte, too, but not the same meaning.
+	 */
 	if (insn->opcode.nbytes != 1 || insn_is_avx(insn))
 		return X86_KIND_OTHER;
 	switch (insn->opcode.bytes[0]) {

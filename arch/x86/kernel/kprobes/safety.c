@@ -109,7 +109,7 @@ static bool safety_is_indirect_thunk(unsigned long target)
 	/* ITS thunks may be allocated outside the kernel text. */
 	if (!__kernel_text_address(target))
 		return true;
-	/* The linker puts the other thunks, and the return thunks, into this range. */
+	/* The linker puts all other thunks here; but a jump to a return thunk is a return. */
 	return target >= (unsigned long)__softirqentry_text_end &&
 	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);
 }

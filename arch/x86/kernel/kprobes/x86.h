@@ -70,7 +70,9 @@ struct kprobe_detour_map {
 #define KPROBE_PUSH_SIZE	5
 #define KPROBE_DETOUR_END	(KPROBE_SLOT_SIZE - sizeof(struct kprobe_detour_map))
 
-/* Return: the map of the detour buffer that @ip is in; NULL if @ip is in another slot. */
+/*
+ * Return: the map of the detour buffer that @ip is in; NULL if @ip is in a slot of a single copy.
+ */
 static __always_inline const struct kprobe_detour_map *kprobe_detour_map(unsigned long ip)
 {
 	const struct kprobe_detour_map *map = (void *)kprobe_slot_of(ip) + KPROBE_DETOUR_END;
