@@ -629,7 +629,10 @@ struct kretprobe_blackpoint {
 	void *addr;
 };
 
-/* Functions that must not have return probes. One task enters __switch_to(), another leaves it. */
+/*
+ * Functions that must not have return probes, such as __switch_to(): one task enters it, but
+ * another task, which has no record of this call, returns from it.
+ */
 #ifndef kretprobe_blacklist_size
 extern const int kretprobe_blacklist_size;
 #endif

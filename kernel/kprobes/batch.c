@@ -198,8 +198,8 @@ static void batch_end_changes(struct list_head *changes)
  * @changes: the batch. It was staged, or it only detaches and disables probes.
  *
  * When this returns, a new hit on any CPU calls exactly the probes that are attached and
- * enabled. A hit that began before may still call the others until the end of an RCU grace
- * period.
+ * enabled. A hit that began before may still call probes that the batch has detached or disabled,
+ * until the end of an RCU grace period.
  */
 void probepoints_commit(struct list_head *changes)
 {

@@ -59,8 +59,9 @@ struct kprobe_filter {
 #define FILTER_FLAGS	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT)
 
 /*
- * Can an address move to another filter? During the move it is in both, and ftrace calls the
- * handler twice for some hits. Only x86 can mark the registers of a hit that was handled.
+ * Can an address move from one filter to another? During the move it is in both, and ftrace calls
+ * the handler twice for some hits. Only x86 can mark the registers of a hit that was handled, so
+ * that the second call does nothing.
  */
 #ifdef __ARCH_WANT_PROBEPOINT
 #define CAN_MOVE	true
@@ -107,7 +108,8 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
  * The trampoline must also handle other probes: an address may get them before
  * ftrace has changed its call to another trampoline.
  *
- * Return: its address, or 0 if they need the same trampoline as others.
+ * Return: its address, or 0 if these functions use the trampoline of
+ * arch_kprobe_ftrace_trampoline().
  */
 unsigned long __weak arch_kprobe_ftrace_return_trampoline(void)
 {

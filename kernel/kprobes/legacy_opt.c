@@ -53,7 +53,9 @@ struct detour_page {
 
 static LIST_HEAD(detour_pages);
 
-/* Filled by arch_install_jump(), emptied by arch_sync_jumps() */
+/*
+ * The jumps that are to be written: arch_install_jump() adds them, arch_sync_jumps() writes them.
+ */
 static LIST_HEAD(jumps);
 
 /**
@@ -239,7 +241,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
  *
  * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
  *
- * Return: true.
+ * Return: true. It fails only on x86, if other code has changed the text.
  */
 bool arch_install_jump(struct probepoint *pp)
 {

@@ -158,8 +158,9 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 }
 
 /*
- * Called before any other notifier. So the blacklist of a module is in force before another
- * notifier can probe it, and the flags of probes are up to date when others read them.
+ * The priority makes this the first notifier that is called. So the blacklist of a module is in
+ * force before other notifiers can probe the module, and the flags of probes are up to date when
+ * they read them.
  */
 static struct notifier_block kprobe_module_nb = {
 	.notifier_call = kprobe_module_notify,

@@ -489,7 +489,8 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
  *
  * Context: any.
  *
- * Return: true if no instance is left. The pool may be freed a grace period later.
+ * Return: true if the count is zero: kretprobe_pool_drain() was called, and all calls that had
+ * instances have ended. The pool may be freed a grace period later.
  */
 bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 {
@@ -500,7 +501,8 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
  * kretprobe_pool_drain() - subtract the free instances from the pool's count
  * @pool: a pool of fixed size; no instance is taken any more, or given back
  *
- * Return: true if no instance is left. The pool may be freed a grace period later.
+ * Return: true if the count is zero: no call has an instance any more. The pool may be freed a
+ * grace period later. If false, kretprobe_pool_drop() returns true for the last call.
  */
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {

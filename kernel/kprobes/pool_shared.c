@@ -267,7 +267,7 @@ static bool pool_beyond_limit(void)
 }
 
 /*
- * Free half of the chunks above the target; the rest may be needed again soon. If the memory
+ * Free half of the chunks above the target; the other half may be needed again soon. If the memory
  * exceeds the limit, free idle chunks until it does not. Return true if the worker has to run
  * again.
  */

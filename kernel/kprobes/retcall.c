@@ -93,7 +93,10 @@ static __always_inline struct kretprobe_instance *kretprobe_node_instance(struct
 /* Bit of fp: the call has an older instance. */
 #define FP_CHAINED	1UL
 #ifdef arch_kretprobe_slot
-/* Bit of fp: another tracer had replaced the return address before. */
+/*
+ * Bit of fp: another tracer had replaced the return address before the instance did. Never set on
+ * architectures without arch_kretprobe_slot().
+ */
 #define FP_REPLACED	2UL
 #else
 #define FP_REPLACED	0UL
@@ -613,7 +616,8 @@ void kretprobe_flush_task(struct task_struct *tsk)
 /*
  * An idle task never returns from the functions that take its CPU offline, and enters some of
  * them after the CPU was reported dead. When the CPU is brought up, the idle task starts from the
- * beginning. Before that, the CPU that brings the other one up gives the instances back.
+ * beginning. Before it starts, the CPU that brings its CPU up calls this to give its instances
+ * back.
  */
 static int kretprobe_flush_idle_task(unsigned int cpu)
 {
@@ -670,7 +674,9 @@ static void kretprobe_free_limited(struct work_struct *work)
 
 	if (!dead)
 		return;
-	/* The CPU that counted the last instance may still access the pool; unwinders, too. */
+	/*
+	 * Wait: the CPU that counted the last instance may still access the pool, as unwinders may.
+	 */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }

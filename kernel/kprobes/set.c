@@ -160,7 +160,7 @@ static __always_inline struct kprobe **probe_set_all(struct probepoint *pp)
  *
  * Context: any, with preemption disabled.
  *
- * Return: true if one of them handled the fault; the others are not called then.
+ * Return: true if a fault_handler handled the fault; those after it are not called then.
  */
 bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
 					     int trapnr)
@@ -178,7 +178,7 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 
 static __always_inline void probe_set_count_missed(struct kprobe *p)
 {
-	/* An NMI, or another CPU, may count a hit of the same probe at the same time. */
+	/* Atomic: an NMI, or another CPU, may count a hit of the same probe at the same time. */
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 

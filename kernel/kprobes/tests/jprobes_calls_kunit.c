@@ -92,7 +92,10 @@ static void kp_jp_calls_registers(struct kunit *test)
 		for (i = 0; i < nr; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_jp_out[i], kp_jp_in[i], "register %d", i);
 		calls++;
-		/* The next subset of the arithmetic flags: the borrow passes over other bits. */
+		/*
+		 * Go to the next subset of the arithmetic flags. This counts upwards in the bits of
+		 * these flags, and skips the bits between them.
+		 */
 		flags = (flags - arithmetic) & arithmetic;
 	} while (flags);
 	kp_expect_hits(test, jp, calls);

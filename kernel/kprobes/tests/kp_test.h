@@ -176,7 +176,7 @@ noinline attributes type name(type arg)					\
 	MODULE_DESCRIPTION(description);				\
 	MODULE_LICENSE("GPL")
 
-/* A module with one suite; more arguments are members, such as .init */
+/* A module with one suite; more arguments are members of struct kunit_suite, such as .init = fn */
 #define KP_ONLY_SUITE(id, printed, description, members...)		\
 	static KP_SUITE(id, printed, members);				\
 	KP_SUITES(description, &id##_suite)
@@ -201,7 +201,9 @@ noinline attributes type name(type arg)					\
 		statement;						\
 	}
 
-/* The suite of the cases in @id_cases. More arguments are members, such as .init */
+/*
+ * The suite of the cases in @id_cases. @members: of struct kunit_suite, such as .init = fn; or none
+ */
 #define KP_SUITE(id, printed, members...)				\
 	struct kunit_suite id##_suite = {				\
 		.name = printed,					\

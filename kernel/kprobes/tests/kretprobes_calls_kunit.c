@@ -163,7 +163,10 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 	KUNIT_EXPECT_EQ(test, probe->rp.nmissed, missed);
 }
 
-/* With rethook, the default number of instances may be too small, so set maxactive. */
+/*
+ * The maxactive for KP_RET_DEPTH nested calls: 0, the default, if pools grow. With rethook they do
+ * not, and the default may be too small.
+ */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 
 static void kp_ret_calls_nested(struct kunit *test)

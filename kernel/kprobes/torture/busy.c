@@ -95,7 +95,7 @@ static struct task_struct *make_busy(void)
 
 	if (IS_ERR(task))
 		return NULL;
-	/* The CPU may have gone offline; then any other will do. */
+	/* This fails if the CPU has gone offline. Then the task may keep any other CPU busy. */
 	set_cpus_allowed_ptr(task, cpumask_of(cpu));
 	wake_up_process(task);
 	return task;
