@@ -113,7 +113,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 #endif
 };
 
-/* Add the area @data. kallsyms calls this for each @start of a symbol with the name @first. */
+/*
+ * Add the area @data. kallsyms calls this for each @start of a symbol with the name @first. Skip
+ * symbols that are not in the kernel's text.
+ */
 static int __init x86_blacklist_area(void *data, unsigned long start)
 {
 	const struct x86_blacklist_area *area = data;

@@ -82,7 +82,7 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return false;
 	kprobe_read_before(addr, before);
-	/* A jump may begin up to four bytes before @addr. */
+	/* Begin before @addr: a jump of 5 bytes that begins up to 4 bytes before it covers it. */
 	for (i = -(long)sizeof(before); i < end; i++) {
 		struct probepoint *pp;
 
@@ -125,7 +125,7 @@ void __kprobes x86_kprobe_restore_original(u8 *buf, unsigned long addr)
 	raw_local_irq_save(flags);
 	if (copy_from_kernel_nofault(buf, (void *)addr, in_page))
 		goto out;
-	/* If the next page cannot be read, the instruction ends in this one. */
+	/* If this fails, the next page cannot be read, so the instruction ends in this one. */
 	copy_from_kernel_nofault(buf + in_page, (void *)addr + in_page, MAX_INSN_SIZE - in_page);
 	pp = get_probepoint((void *)addr);
 	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {

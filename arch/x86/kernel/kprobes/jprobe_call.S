@@ -34,7 +34,9 @@
 /*
  * bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs)
  *
- * Returns true if x86_jprobe_end() ended the handler.
+ * Call the handler with the arguments of the probed function: the registers of @regs, and a copy of
+ * the arguments on the stack. Returns true if x86_jprobe_end() ended the handler; false if the
+ * handler returned.
  */
 SYM_FUNC_START(x86_jprobe_call)
 	push	%_ASM_BP

@@ -65,7 +65,7 @@ static struct kprobe_step *__kprobes step_current(void)
 int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-	/* Pairs with the release in slot_make(), which publishes the code before the address. */
+	/* Pairs with smp_store_release() in slot_make(): the code was published before this. */
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 

@@ -285,7 +285,7 @@ enum x86_after {
 static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_regs *regs,
 					    enum x86_after after, struct kprobe_level *level)
 {
-	/* Pairs with the release in x86_kprobe_choose_exec(). */
+	/* Pairs with smp_store_release() in x86_kprobe_choose_exec(). */
 	unsigned long resume = READ_ONCE(pp->arch.resume);
 	bool emulate = !resume && pp->arch.emulation.run;
 
