@@ -254,7 +254,7 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
 	unsigned long i = probepoint_first_place(t, addr);
 
 	for (;; i = (i + 1) & t->mask) {
-		/* Pairs with the release in probepoint_table_put(). */
+		/* Pairs with smp_store_release() in probepoint_table_put(). */
 		struct probepoint *pp = READ_ONCE(t->entry[i]);
 
 		if (!pp || pp->addr == addr)

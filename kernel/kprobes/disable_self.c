@@ -115,7 +115,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 */
 		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
 			return false;
-		/* Pairs with the barrier in kprobe_check_post(). */
+		/* Pairs with smp_mb() in kprobe_check_post(). */
 		smp_mb();
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;

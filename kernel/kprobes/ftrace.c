@@ -84,7 +84,7 @@ static struct kprobe_filter filters[] = {
 	},
 };
 
-/* Ftrace has failed, and no longer knows which functions call it. */
+/* True once ftrace has failed: it no longer knows which functions call it. */
 bool kprobe_ftrace_disabled __read_mostly;
 EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_disabled);
 

@@ -361,8 +361,9 @@ void kretprobe_teardown(struct kretprobe *rp);
 
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
 /*
- * A trampoline of an architecture may do the work of this function itself, for
- * probes that have it as pre_handler.
+ * The pre_handler of return probes without data. A trampoline of an architecture may do the work of
+ * this function itself, for probes that have it as pre_handler: on x86,
+ * kprobe_ftrace_return_trampoline does.
  */
 int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
 #endif

@@ -90,7 +90,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 			cond_resched();
 		}
 	}
-	/* A struct kretprobe begins with its struct kprobe. */
+	/* A struct kretprobe begins with its struct kprobe, so pointers to both are equal. */
 	err = err ?: register_kprobes((struct kprobe **)rps, num);
 	if (err)
 		kretprobes_teardown(rps, done);
@@ -228,7 +228,7 @@ EXPORT_SYMBOL_GPL(enable_kretprobe);
  */
 int disable_kretprobes(struct kretprobe **rps, int num)
 {
-	/* A struct kretprobe begins with its struct kprobe. */
+	/* A struct kretprobe begins with its struct kprobe, so pointers to both are equal. */
 	return disable_kprobes((struct kprobe **)rps, num);
 }
 EXPORT_SYMBOL_GPL(disable_kretprobes);
@@ -248,7 +248,7 @@ int enable_kretprobes(struct kretprobe **rps, int num)
 }
 EXPORT_SYMBOL_GPL(enable_kretprobes);
 
-/* Look up the functions that must not have return probes. */
+/* Look up the functions that must not have return probes, for kretprobe_check(). */
 void __init kretprobes_init(void)
 {
 	int i;

@@ -10,7 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/probepoint.h>
 
-/* There is no static key in exceptions and unwinders to enable. */
+/* Nothing to do. X86 enables checks for slots in its exception handlers and unwinders. */
 static inline void arch_begin_kprobes(void) { }
 
 static inline void arch_remove_probepoint(struct probepoint *pp)
@@ -89,7 +89,7 @@ static inline void arch_restore_jump(struct probepoint *pp) { }
 /* Here arch_check_jumps() reads no text, so it keeps no data on modules that had to be freed. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
-/* A jump covers only one instruction, and a probepoint with post_handlers gets no jump. */
+/* A jump covers only one instruction. With a post_handler, even an empty one, there is no jump. */
 static inline bool arch_jump_covers_next(const struct probepoint *pp) { return false; }
 static inline bool arch_post_is_empty(kprobe_post_handler_t post) { return false; }
 

@@ -75,7 +75,7 @@ static LIST_HEAD(queued);
 static unsigned long rounds;
 static DECLARE_WAIT_QUEUE_HEAD(round_wait);
 
-/* The last round failed for lack of memory. The worker will try again. */
+/* True if the last round failed for lack of memory. Then the worker will try again. */
 static bool out_of_memory;
 
 static void optimizer_work_fn(struct kthread_work *work);
@@ -556,7 +556,7 @@ static unsigned long optimizer_request_round(void)
 
 static bool optimizer_round_has_ended(unsigned long round)
 {
-	/* Pairs with the release in optimizer_end_round(). */
+	/* Pairs with smp_store_release() in optimizer_end_round(). */
 	return (long)(smp_load_acquire(&rounds) - round) >= 0;
 }
 

@@ -20,7 +20,7 @@
 
 #include "internal.h"
 
-/* The kernel's init text is being freed, or has been. Guarded by kprobe_mutex. */
+/* True once the kernel's init text is about to be freed. Guarded by kprobe_mutex. */
 static bool init_text_is_going;
 
 /**

@@ -121,7 +121,7 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 		free &= free - 1;
 		/*
 		 * Fully ordered: the CPU writes the instance only after this. Pairs with
-		 * the barrier before set_bit() in kretprobe_pool_give().
+		 * smp_mb__before_atomic() in kretprobe_pool_give().
 		 */
 		if (!test_and_clear_bit(bit, &c->free))
 			continue;
@@ -177,7 +177,9 @@ static struct kretprobe_instance __kprobes *pool_take_from_cpus(struct kretprobe
 	for_each_possible_cpu(cpu) {
 		struct kretprobe_instance **place = per_cpu_ptr(pool->cache, cpu);
 
-		/* Pairs with the exchanges in kretprobe_take_cached() and kretprobe_give(). */
+		/*
+		 * Pairs with xchg() in kretprobe_take_cached(), try_cmpxchg() in kretprobe_give().
+		 */
 		if (READ_ONCE(*place))
 			ri = xchg(place, NULL);
 		if (ri)
@@ -195,8 +197,8 @@ pool_search(struct kretprobe_pool *pool)
 
 	for (i = 0; i < pool->nr_groups; i += BITS_PER_LONG) {
 		/*
-		 * Pairs with the barrier in pool_chunk_has_free(), between pool_add_group()
-		 * and set_bit(): a CPU that sees the bit sees the group.
+		 * Pairs with test_and_set_bit() in pool_chunk_has_free(), a full barrier between
+		 * pool_add_group() and set_bit(): a CPU that sees the bit sees the group.
 		 */
 		avail = smp_load_acquire(&pool->avail[i / BITS_PER_LONG]);
 		for (; avail; avail &= avail - 1) {
@@ -401,7 +403,7 @@ bool pool_del_chunk(struct kretprobe_chunk *c)
 	return true;
 }
 
-/* Return the chunk after @c, or the first one if @c is NULL. */
+/* Return the chunk after @c, or the first one if @c is NULL; NULL if there is none. */
 struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 					const struct kretprobe_chunk *c)
 {

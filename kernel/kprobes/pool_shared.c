@@ -85,7 +85,7 @@ struct pool_cpu {
 
 static DEFINE_PER_CPU(struct pool_cpu, pool_cpu);
 
-/* The memory of all shared pools, and its limit. */
+/* The memory of all shared pools, and its limit, in KiB */
 static unsigned long shared_kib;
 static unsigned long return_pool_kib;
 

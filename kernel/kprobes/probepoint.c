@@ -38,7 +38,9 @@ static struct rb_root probepoints = RB_ROOT;
 /* The last generation number */
 static u64 last_serial;
 
-/* debugfs kprobes/enabled is 0: only return trampolines that are probepoints are armed. */
+/*
+ * True while debugfs kprobes/enabled is 0: only return trampolines that are probepoints are armed.
+ */
 bool kprobes_all_disarmed;
 
 /**
@@ -180,7 +182,10 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	if (ret) {
 		if (ret != -ENOMEM)
 			*why = pp->why ?: KPROBE_REASON_ARCH;
-		/* An unwinder may have found it as the owner of a slot, and may still read it. */
+		/*
+		 * Free it after a grace period: an unwinder may have found it as the owner of a
+		 * slot, and may still read it.
+		 */
 		kfree_rcu(pp, rcu);
 		return ERR_PTR(ret);
 	}

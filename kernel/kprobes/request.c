@@ -56,7 +56,10 @@ static void __kprobes kprobe_requests_queue(void)
 	struct kprobe_request *r, *next;
 
 	llist_for_each_entry_safe(r, next, llist_del_all(&requests), node) {
-		/* Pairs with the exchange in kprobe_request(). */
+		/*
+		 * Pairs with xchg() in kprobe_request(): the work sees the stores of a hit that
+		 * read 1 there.
+		 */
 		xchg(&r->pending, 0);
 		if (r->queue)
 			r->queue();
@@ -84,7 +87,7 @@ static DEFINE_PER_CPU(struct irq_work, requests_irq_work) =
 void __kprobes kprobe_request(struct kprobe_request *r)
 {
 	guard(preempt_notrace)();
-	/* Pairs with the exchange in kprobe_requests_queue(). */
+	/* Pairs with xchg() in kprobe_requests_queue(). */
 	if (!xchg(&r->pending, 1))
 		llist_add(&r->node, &requests);
 	if (cpu_online(raw_smp_processor_id()))

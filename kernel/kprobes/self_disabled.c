@@ -66,7 +66,7 @@ void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
 void kprobe_check_post(struct probe_set *set)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	/* Pairs with the barrier in kprobe_disable_self(), see above. */
+	/* Pairs with smp_mb() in kprobe_disable_self(), see above. */
 	smp_mb();
 	if (set->post_probe &&
 	    READ_ONCE(set->post_probe->post_handler) == kprobe_self_disabled_post)
