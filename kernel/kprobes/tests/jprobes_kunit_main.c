@@ -136,7 +136,10 @@ void kp_jp_wait_for_jumps(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
-/* All targets can be optimised, except at addresses of ftrace. */
+/*
+ * With the parameter opt, expect that @kp is optimised. That is possible for all targets, except at
+ * addresses of ftrace. A disabled probe may not be optimised.
+ */
 void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 {
 	kp_jp_wait_for_jumps(test);

@@ -24,7 +24,7 @@ static void kp_handler_spins(const struct kprobe *kp)
 
 	WRITE_ONCE(kp_handler.running, true);
 	WRITE_ONCE(kp_handler.entered, true);
-	/* Pairs with the release in kp_remove_try(). */
+	/* Pairs with smp_store_release() in kp_remove_try(). */
 	while (!smp_load_acquire(&kp_handler.release)) {
 		if (time_after(jiffies, end)) {
 			WRITE_ONCE(kp_handler.gave_up, true);
@@ -208,7 +208,7 @@ static bool kp_remove_try(struct kunit *test)
 	kp_remover_settles(&first);
 	kp_remover_start(test, &second, kp_remove);
 	kp_remover_settles(&second);
-	/* Pairs with the acquire in kp_handler_spins(). */
+	/* Pairs with smp_load_acquire() in kp_handler_spins(). */
 	smp_store_release(&kp_handler.release, true);
 	kp_remover_join(test, &second);
 	kp_remover_join(test, &first);

@@ -53,7 +53,9 @@ int kp_ret_entry(struct kretprobe_instance *ri, struct pt_regs *regs);
 int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 void kp_ret_settle(struct kunit *test, struct kprobe *kp);
 #define kp_settle		kp_ret_settle
-/* Skip a case if the module's parameter spare is set. */
+/*
+ * Skip a case that may crash a kernel without our kprobes, if the module's parameter spare is set.
+ */
 void kp_ret_may_be_fatal(struct kunit *test);
 #define kp_may_be_fatal		kp_ret_may_be_fatal
 

@@ -122,7 +122,10 @@ unsigned long torture_visit(unsigned long seed)
 	/* A read-side critical section of RCU, for which visitor_wants() waits. */
 	preempt_disable();
 	for (i = 0; i < VISITORS; i++) {
-		/* Pairs with visitor_wants(): the change that @wanted announces happened before. */
+		/*
+		 * Pairs with smp_store_release() in visitor_wants(): the change that @wanted
+		 * announces happened before.
+		 */
 		visit.wanted[i] = smp_load_acquire(&visitors[i].wanted);
 		if (visit.wanted[i] > 0)
 			this_cpu_inc(visits_checked);
@@ -322,7 +325,10 @@ static const struct visitor_kind kinds[] = {
  */
 static void visitor_wants(struct visitor *visitor, int wanted)
 {
-	/* Pairs with torture_visit(): the change happens before calls that read this value. */
+	/*
+	 * Pairs with smp_load_acquire() in torture_visit(): the change happens before calls that
+	 * read this value.
+	 */
 	smp_store_release(&visitor->wanted, wanted);
 	torture_hrtimeout_us(2000, 1000, NULL);
 	WRITE_ONCE(visitor->wanted, VISIT_ANY);
@@ -378,7 +384,7 @@ static void visit_once(struct visitor *visitor)
 	if (kind->disable && random & BIT(1) && visitor_can(visitor, kind->disable(visitor)))
 		visitor_wants(visitor, 0);
 	kind->detach(visitor);
-	/* The owner of a detached probe may free it: poison it. */
+	/* The owner of a detached probe may free it: poison it, to notice if it is still used. */
 	memset(&visitor->as, TORTURE_POISON, sizeof(visitor->as));
 	visitor_wants(visitor, 0);
 	if (memchr_inv(&visitor->as, TORTURE_POISON, sizeof(visitor->as)))

@@ -152,7 +152,9 @@ static unsigned long probe_count(struct torture_probe *probe)
 	return atomic_long_read(&probe->hits) + missed;
 }
 
-/* Check that a call hits an enabled probe. */
+/*
+ * Check that a call hits an enabled probe, unless the call may miss it or its place is not known.
+ */
 static void check_hit(struct torture_probe *probe)
 {
 	unsigned long before = probe_count(probe);
@@ -174,7 +176,10 @@ static void set_location(struct torture_probe *probe, struct kprobe *kp)
 		kp->addr = torture_place_addr(probe->target, probe->place);
 }
 
-/* The probe has been unregistered, so its owner may free it: poison it. */
+/*
+ * The probe has been unregistered, so its owner may free it: poison it, to notice if kprobes still
+ * reads or writes it.
+ */
 static void retire_probe(struct torture_probe *probe)
 {
 	WRITE_ONCE(probe->silent, true);
