@@ -50,7 +50,7 @@ cost()
 }
 
 cat <<END
-What a hit costs, in instructions, and on the base kernel; recorded in the manual, not measured now
+Instructions per hit (on the base kernel); recorded in the manual, not measured now
   entry $(cost 'ftrace-based: pre_handler'), within $(cost 'optimised: pre_handler'), \
 by a breakpoint $(cost 'boosted: pre_handler'), return $(cost 'return probe: ftrace-based')
 END
