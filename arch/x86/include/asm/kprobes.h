@@ -286,7 +286,7 @@ struct kprobe_fault {
 
 /**
  * struct x86_jprobe_call - a call of a jprobe's handler, for x86_jprobe_call()
- * @bp: result: the frame pointer of x86_jprobe_call(), to which jprobe_return() returns
+ * @bp: result: the frame pointer of x86_jprobe_call(), which jprobe_return() loads to return there
  * @entry: the handler
  * @args: the probed function's arguments on the stack
  * @size: number of bytes to copy from @args

@@ -44,7 +44,7 @@ DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 static struct kprobe kprobe_busy;
 
 /*
- * Free all levels and steps of a CPU that does not run. INIT, which restarts a CPU, may have
+ * Free all levels and steps of a CPU before it starts. An INIT IPI, which restarts a CPU, may have
  * stopped it in a handler: the handler's level would stay taken, and all later hits in that context
  * would be missed.
  */
@@ -307,8 +307,10 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
 	pp->arch.emulation.run(pp, regs);
 	/*
 	 * If the emulation could not read memory or go to the target, the CPU resumes in the copy,
-	 * so the instruction has not been executed yet. If the kernel repairs the exception that
-	 * the copy raises, x86_kprobe_step_trap() emulates it again, and calls the post_handlers.
+	 * which raises the exception. The instruction has not been executed yet, so do not call the
+	 * post_handlers here. If the kernel repairs the exception, x86_kprobe_emulate_again() lets
+	 * the CPU execute the int3 after the copy. Then x86_kprobe_step_trap() emulates the
+	 * instruction again, and calls the post_handlers.
 	 */
 	if (!pp->arch.slot.copy || regs->ip != (unsigned long)pp->arch.slot.copy)
 		kprobe_run_post_handlers(pp, regs, level);

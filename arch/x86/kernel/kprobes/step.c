@@ -212,7 +212,7 @@ void x86_kprobe_steps_discard(void)
 	}
 }
 
-/* Discard the steps of a CPU that does not run: INIT may have stopped it during a step. */
+/* Discard the steps of a CPU before it starts: an INIT IPI may have stopped it during a step. */
 void x86_kprobe_steps_reset(unsigned int cpu)
 {
 	*per_cpu_ptr(&kprobe_steps, cpu) = (struct kprobe_steps){};

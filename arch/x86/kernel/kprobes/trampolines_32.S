@@ -180,7 +180,7 @@
 #endif
 .endm
 
-/* Load %ebx with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left, after it was overwritten. */
+/* After %ebx was overwritten: load it with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left. */
 .macro KPROBE_TRAMPOLINE_FIND_LEVEL
 	movl	TOP_LEVEL, %ebx
 	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx

@@ -107,7 +107,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	return at_entry;
 }
 
-/* Is @addr a trampoline that replaces return addresses? */
+/* Is @addr the address of a trampoline, which replaces return addresses? */
 static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES

@@ -222,7 +222,10 @@ void x86_jprobe_end(unsigned long bp);
 int x86_kprobe_check_targets(struct kprobe_jump *jump);
 #endif
 
-/* From the linker: the trampolines of static calls, which follow the return and branch thunks */
+/*
+ * From the linker: the start of the trampolines of static calls. The return and branch thunks are
+ * before it, so they end here.
+ */
 extern char __static_call_text_start[];
 
 /* From the linker: the kernel's own exception table */
