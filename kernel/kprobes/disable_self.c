@@ -108,10 +108,10 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	if (p->saved_post) {
 		/*
 		 * Pairs with smp_store_release() in kprobe_restore_handlers():
-		 * if this returns the restored post_handler, the store to
-		 * pre_handler below follows the one that restores it. The &
-		 * is for csky, where xchg() declares a variable of the type of
-		 * its argument.
+		 * if this returns the restored post_handler, that function
+		 * has restored the pre_handler before the store to
+		 * pre_handler below. The & is for csky, where xchg() declares
+		 * a variable of the type of its argument.
 		 */
 		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
 			return false;

@@ -51,8 +51,9 @@
 #define SHRINK_INTERVAL		(2 * HZ)
 
 /*
- * The maximum number of groups of a pool: on 64-bit machines, 960 MiB of 4-KiB chunks. A struct
- * kretprobe_pool with that many pointers fits into 32 KiB, on 32-bit machines into 8 KiB.
+ * The maximum number of groups of a pool. A group has up to BITS_PER_LONG chunks, so on 64-bit
+ * machines these are 960 MiB of 4-KiB chunks. A struct kretprobe_pool has a pointer for each group,
+ * and so fits into 32 KiB, on 32-bit machines into 8 KiB.
  */
 #define NR_GROUPS		(60 * BITS_PER_LONG)
 

@@ -11,7 +11,8 @@
  * Writers hold kprobe_mutex. Readers have preemption disabled.
  *
  * It is not an rhashtable: a search in one may call functions that can be probed, such as
- * rht_bucket_nested(), and an insertion may fail. A batch must not fail once it is staged.
+ * rht_bucket_nested(), and an insertion may fail. But probepoints_commit(), which adds the new
+ * probepoints of a batch, must not fail.
  */
 #include <kunit/visibility.h>
 #include <linux/log2.h>

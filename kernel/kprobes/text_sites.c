@@ -255,7 +255,8 @@ static bool text_site_is_patched(enum kprobe_reason why)
  * @end: the first address after the instructions to check, which are few
  *
  * Context: preemption is disabled, which keeps a module from being freed during the search, and
- * jump_label_lock() is held. kprobe_mutex was taken after kprobe_text_sites_init() had returned 0.
+ * jump_label_lock() is held. The caller has taken kprobe_mutex at some time after
+ * kprobe_text_sites_init() returned 0, so it sees the list of sites.
  *
  * Return: true if a jump label or a static call is in the range.
  */
