@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kprobe_torture: the pool of a return probe must grow even while a CPU is busy.
+ * kprobe_torture: the pool of a return probe must grow even if the CPU that requested the growth is
+ * busy, or goes offline.
  *
  * A task makes more nested calls to a function than the pool has instances at first, and repeats
- * that until none of them is missed. Before that, a second task makes half as many calls on a
- * second CPU, so that the second CPU requests the growth, and then keeps that CPU busy for a while.
- * CPUs that go offline request growth, too.
+ * that until none of them is missed. At the same time a second task, bound to one CPU, makes half
+ * as many calls. These use up half of the pool, so they request growth. Then the second task keeps
+ * its CPU busy for a while. If the thread that is to let the pool grow waits for that CPU, another
+ * thread must do so. The CPU hotplug callbacks of readers.c also request growth, on CPUs that go
+ * offline before a thread can run there.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -20,13 +23,19 @@
 #include "torture.h"
 
 /*
- * More calls than the pool has instances at first. With the largest data_size, these are 63, or two
- * for each CPU if that is more.
+ * More calls than the pool has instances at first. These are as many as fit into BASE_KIB of
+ * pool_shared.c, which is 63 with the largest data_size, or two for each CPU if that is more.
  */
 #define BUSY_DEPTH	(100 + 2 * num_possible_cpus())
-/* How long the CPU is busy: too short for a watchdog to report it, or for CPU hotplug to fail */
+/*
+ * How long the second task keeps its CPU busy: too short for a watchdog to report it, or for CPU
+ * hotplug to fail
+ */
 #define BUSY_MS		100
-/* How many seconds a task repeats its calls. If a request is lost, the pool never grows. */
+/*
+ * How many seconds the first task repeats its calls before it reports an error: if a request is
+ * lost, the pool never grows.
+ */
 #define PATIENCE	60
 
 static struct task_struct *caller;
