@@ -46,8 +46,9 @@ DIR=$OUT/mutants${random:+-random}
 # Several runs at a time, each with a WORKER= and a GLOB of its own, share the results.
 WORKER=${WORKER:-}
 COPY=$DIR/top$WORKER
-# A guest that hangs counts as having found its mutant: without mutant, no script that a mutant
-# names takes so long.
+# TIMEOUT and QUIET: see vmtest.sh -h. GUEST_MAX: seconds after which a guest is killed. A guest
+# that hangs counts as having found its mutant: without mutant, no script that a mutant names takes
+# as long as TIMEOUT.
 export TIMEOUT=${TIMEOUT:-300} QUIET=${QUIET:-200}
 GUEST_MAX=${GUEST_MAX:-1200}
 # The copy is not a git repository, and git must not take it for part of the one around it.

@@ -8,9 +8,9 @@
 #
 # The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
 # has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
-# patches, with the base kernel's commit in them, and with Fixes: where a message has a line
-# `Since:`, for which the tree needs its whole history. If the tags of version N-1 are there, the
-# cover letters have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
+# patches, with the base kernel's commit in them. A line `Since:` in a message becomes Fixes:; for
+# that the tree needs its whole history. If the tags of version N-1 are there, the cover letters
+# have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh

@@ -9,7 +9,8 @@
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 #
-# SUITE="SUITE..." runs the tests of these suites in all these guests.
+# Without TEST, runs all tests that a variant can run; with SUITE="SUITE...", those of them that
+# belong to these suites.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
