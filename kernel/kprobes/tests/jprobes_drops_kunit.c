@@ -75,8 +75,9 @@ static void kp_jp_fprobe_gone(void *unused)
 }
 
 /*
- * An fprobe tracks the returns of all these functions. Only kp_jp_call() may return through the
- * fprobe's trampoline: the handler and the functions that it calls never return.
+ * An fprobe tracks three functions. Only kp_jp_call() may return through the fprobe's trampoline:
+ * the handler and the function that it calls never return. So each call has three entries, but only
+ * one exit.
  */
 static void kp_jp_drops_fprobe(struct kunit *test)
 {

@@ -23,7 +23,10 @@ static void kp_jp_errno_entry(struct kunit *test)
 	kp_expect_call(test, probe, kp_jp_short, 1);
 }
 
-/* Handlers that the user has set in jp.kp are not called. */
+/*
+ * Handlers that the user has set in jp.kp must not be called. If they are, kp_expect_call() fails,
+ * since it compares calls plus survived.
+ */
 KP_PRE_HANDLER(, kp_jp_no_pre, container_of(p, struct kp_probe, kp)->survived++)
 
 KP_POST_HANDLER(, kp_jp_no_post, container_of(p, struct kp_probe, kp)->survived++)

@@ -112,8 +112,8 @@ static inline struct kp_probe *kp_jp_running(void)
 /* The handler of jprobes on kp_jp_short() and other functions of type long (long) */
 long kp_jp_counts(long arg);
 /*
- * If the parameter opt is set, both functions wait until probes are optimised. kp_jp_settle() then
- * also checks that @kp is.
+ * If the parameter opt is set, kp_jp_wait_for_jumps() and kp_jp_settle() wait until probes are
+ * optimised. Then kp_jp_settle() also checks that @kp is optimised, if it can be.
  */
 void kp_jp_wait_for_jumps(struct kunit *test);
 void kp_jp_settle(struct kunit *test, struct kprobe *kp);

@@ -248,8 +248,9 @@ static void kp_context_softirq(struct tasklet_struct *tasklet)
 }
 
 /*
- * During a handler arrives an NMI, or an interrupt and its softirq, which calls the same function
- * and another one. These hits are in other contexts, so none may be missed.
+ * During a handler arrives an NMI; or an interrupt, and then its softirq. Each of these calls both
+ * functions once. These hits are in other contexts, so none may be missed. In each round, the task
+ * also calls the first function.
  */
 static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {

@@ -24,7 +24,7 @@ static struct kp_probe *kp_nested_probe(struct kunit *test, void *addr, void (*h
 	return probe;
 }
 
-/* Register a probe on the first function of the case, whose handler calls the other function. */
+/* Register a probe on the first function of the case. Its handler calls the other function. */
 static struct kp_probe *kp_nested_outer(struct kunit *test, u32 flags)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -122,7 +122,10 @@ static __nocfi void kp_nested_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
 }
 
-/* An NMI arrives during a nested handler. In the NMI, one hit may be nested in another, too. */
+/*
+ * An NMI arrives during the handler of a nested hit, and calls both functions. In the NMI, too, one
+ * hit may be nested in another, so no hit may be missed.
+ */
 static __nocfi void kp_nested_nmi(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, KPROBE_FLAG_NEST);
@@ -137,7 +140,10 @@ static __nocfi void kp_nested_nmi(struct kunit *test)
 		kp_context_over.armed = true;
 		KUNIT_EXPECT_EQ(test, kp_context->target(1), 2);
 		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, i);
-		/* The NMI calls both functions, and the handler calls the second one. */
+		/*
+		 * In each round, the task and the NMI call the first function: 2 hits. The handlers
+		 * of these hits call the second function, and so does the NMI itself: 3 hits.
+		 */
 		kp_expect_hits(test, probe, 2 * i);
 		kp_expect_hits(test, other, 3 * i);
 	}

@@ -10,7 +10,7 @@
 
 static struct {
 	void (*call)(void);
-	/* the CPU that waits for its NMI, or -1 */
+	/* the CPU that waits for its NMI; -1: none does */
 	int cpu;
 } kp_nmi;
 

@@ -31,7 +31,7 @@
 
 #include "kp_handlers.h"
 
-/* Call @action(@data) at the end of the case, unless kunit_release_action() calls it before. */
+/* Call @action(@data) at the end of the case, unless kunit_release_action() calls it earlier. */
 static inline void kp_at_end(struct kunit *test, kunit_action_t *action, void *data)
 {
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, action, data), 0);
@@ -104,7 +104,10 @@ static __always_inline unsigned int kp_save(struct kp_trace *trace)
 }
 #endif
 
-/* Return: the index of the first entry from @from on in @size bytes at @addr, or trace->nr. */
+/*
+ * Return: the index of the first entry, from @from on, that is in the @size bytes at @addr;
+ * trace->nr if there is none.
+ */
 static inline unsigned int kp_trace_find(const struct kp_trace *trace, unsigned int from,
 					 const void *addr, unsigned long size)
 {
@@ -123,7 +126,7 @@ static inline void kp_show(struct kunit *test, const char *what, const struct kp
 
 /*
  * For each kind of object, _add() registers one, and unregisters it at the end of the case. _del()
- * unregisters it before that, but only if code in the same file has registered it.
+ * unregisters it earlier, but only if code in the same file has registered it.
  */
 #define KP_KIND_ADD(kind, type)								\
 KUNIT_DEFINE_ACTION_WRAPPER(kp_##kind##_gone, unregister_##kind, type *);		\

@@ -231,7 +231,10 @@ static void kp_errno_not_a_boundary(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 }
 
-/* Instruction boundaries are found after a breakpoint, too, which hides an instruction. */
+/*
+ * kprobes must find instruction boundaries also after the breakpoint of a probe, which hides the
+ * first byte of the original instruction.
+ */
 static void kp_errno_boundary_behind_probe(struct kunit *test)
 {
 	struct kp_probe *first = kp_registered(test, kp_x86_sum_addr(KP_SUM_LEA));
@@ -250,7 +253,7 @@ static void kp_errno_boundary_behind_probe(struct kunit *test)
 
 static void kp_errno_beyond_the_end(struct kunit *test)
 {
-	/* The second byte after the function; far away; negative as an int */
+	/* The second byte after the function; two far after it; two that are negative as an int */
 	const unsigned int offsets[] = {
 		kp_x86_sum_insn[KP_SUM_SIZE] + 1, 0x100001, 0x7fffffff, 0x80000001, ~0U,
 	};
@@ -260,7 +263,10 @@ static void kp_errno_beyond_the_end(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
 		kp_expect_refused(test, kp_new_named(test, "kp_x86_sum", offsets[i]), -EINVAL);
 
-	/* An offset may lead to the start of the next function, as in kprobe/probepoint.tc. */
+	/*
+	 * An offset may lead to the start of the next function, as in kprobe/probepoint.tc. There
+	 * the probe may be moved past an ENDBR, which has 4 bytes.
+	 */
 	probe = kp_new_named(test, "kp_x86_sum", kp_x86_sum_insn[KP_SUM_SIZE]);
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	KUNIT_EXPECT_LE(test, (unsigned long)probe->kp.addr -

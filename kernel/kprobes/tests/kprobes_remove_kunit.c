@@ -75,7 +75,7 @@ static const struct kp_removal {
 	struct kprobe *kp;
 	/* for a return probe: the entry_handler spins, not the handler */
 	bool entry;
-	/* disable it; false: unregister it */
+	/* disable the probe; false: unregister the probe */
 	bool disable;
 } kp_removals[] = {
 	{ "disable", &kp, .disable = true },
@@ -225,7 +225,7 @@ static bool kp_remove_try(struct kunit *test)
 	return true;
 }
 
-/* Try it up to three times: on a slow machine, the handler may give up waiting. */
+/* Try the removal up to three times: on a slow machine, the handler may give up waiting. */
 static void kp_remove_twice(struct kunit *test)
 {
 	bool done = false;

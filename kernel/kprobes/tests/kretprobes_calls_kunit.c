@@ -66,8 +66,8 @@ static const struct kp_ret_late {
 KUNIT_ARRAY_PARAM_DESC(kp_ret_late, kp_ret_lates, name);
 
 /*
- * Change the handlers while the return probe is registered. After
- * kp_ret_refuse_all(), the call is not tracked.
+ * Change the handlers while the return probe is registered. If the entry_handler is
+ * kp_ret_refuse_all(), which returns 1, the call is not tracked, and the handler is not called.
  */
 static void kp_ret_calls_handlers_late(struct kunit *test)
 {
@@ -225,7 +225,11 @@ static int kp_ret_call_here(void *result)
 	return 0;
 }
 
-/* Before a call is missed, free instances in the caches of other CPUs must be used. */
+/*
+ * Before a call is missed, free instances in the caches of other CPUs must be used. First, one call
+ * on each CPU puts an instance into the cache of that CPU. Then as many nested calls as there are
+ * instances must be tracked, and with three calls more, three are missed.
+ */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {
 	int limit = num_possible_cpus() + 2, cpu, calls = 0;

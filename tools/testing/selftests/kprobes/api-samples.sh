@@ -131,7 +131,8 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# `cat` opens the sample's file, so on one CPU the last string is the name of that file.
+# After the ten calls of opens, `cat` opens the sample's file: that is the eleventh call, and on one
+# CPU the last string is the name of that file.
 shows_user_string() {
 	load_sample
 	opens 10

@@ -40,8 +40,8 @@ unregisters_normally() {
 	list_is_empty
 }
 
-# call_on N: calls the probed functions while $TMP/churning exists, and writes the number of calls
-# to $TMP/called.N
+# call_on N: caller number N. It calls the probed functions while $TMP/churning exists, and writes
+# the number of its calls to $TMP/called.N.
 call_on() {
 	called=0
 	while [ -e "$TMP/churning" ]; do

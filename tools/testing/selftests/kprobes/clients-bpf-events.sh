@@ -38,7 +38,8 @@ one_in_another() {
 	counted inside 30 "$2"
 }
 
-# Two programs and an event of tracefs at the same entry each have their own figures.
+# Two programs and an event of tracefs at the same entry each have their own figures. N calls have
+# the arguments 0 to N - 1: for 50, 30 and 20 calls, the sums are 1225, 435 and 190.
 together() {
 	event_on 'p:both kp_cl_inner'
 	one_in_another $((1225 + 435 + 190)) 435 '' ''
@@ -160,7 +161,7 @@ sleepable_refused() {
 
 # helpers_succeed LOCATION: checks that programs can record a stack, update a hash map, write to a
 # ring buffer and send a signal, in each of five contexts (four with lockdep). In the two contexts
-# that are a task's, they can also write to its memory.
+# that are a task's, they can also write to its memory, after which the value 1 is there.
 helpers_succeed() {
 	all=5
 	[ ! -e /proc/lockdep ] || all=4

@@ -38,7 +38,8 @@ show_mark() {
 	grep " $1+" $KPROBES/list | sed 's/^/# /'
 }
 
-# some_calls FUNCTION PARAMETER: fail four calls, none, all, none
+# some_calls FUNCTION PARAMETER: makes ten calls four times. Of the ten, the first four fail, then
+# none, then all, then none.
 some_calls() {
 	inject "$1" -19 4
 	show_mark "$1"
@@ -58,7 +59,8 @@ others_too() {
 	calls_are failable 7 3 -5
 	cat $TRACEFS/trace >"$TMP/trace"
 	uninject kp_cl_failable
-	# The handlers of fail_function may be called first, and hide failing calls from the events.
+	# Three of the ten calls fail. The handler of fail_function may be called first, and hide
+	# these from the events: so expect at least seven.
 	at_least "entries" "$(grep -c 'enter: ' "$TMP/trace")" 7
 	at_least "returns" "$(grep -c 'leave: .*ret=[0-9]' "$TMP/trace")" 7
 	event_off kp/enter

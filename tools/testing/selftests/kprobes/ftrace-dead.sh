@@ -9,7 +9,7 @@
 
 POOL=/sys/module/kp_ret_pool/parameters
 
-# hits_all N: all probes that were registered before are hit N times
+# hits_all N: checks that probes 0, 1 and 2, registered before ftrace failed, have N hits each
 hits_all() {
 	hits_are 0 "$1" 1 "$1" 2 "$1"
 }

@@ -172,7 +172,7 @@ with_probes() {
 
 # The graph tracer stops while other CPUs look functions up in its filter: KASAN reports a lookup
 # in a freed filter. Two other tracers of the same functions keep the text unchanged, so that
-# ftrace waits for no CPU.
+# ftrace waits for no CPU before it frees the filter: such a wait would hide the bug.
 graph_stops() {
 	functions="vfs_read vfs_write rw_verify_area ksys_read ksys_write read_zero write_null"
 	for instance in kp_one kp_two; do

@@ -120,7 +120,7 @@ bound_is_kept() {
 	total=$(pool instances)
 	ktap_print_msg "bound $bound KiB: $(all_kib) KiB, $total instances, $tracked calls"
 	no_call_lost "$tracked" && equal taken "$(pool taken)" "$tracked" || return 1
-	# The pools keep the bound, and one more chunk would exceed it.
+	# The pools keep the bound, and one more chunk of 32 KiB would exceed it.
 	at_most "KiB" "$(all_kib)" $bound
 	at_least "KiB" "$(all_kib)" $((bound - 31))
 	# A CPU may keep one instance to itself.
@@ -233,8 +233,8 @@ grown_to() {
 	return 1
 }
 
-# Unregister many probes while calls are in flight: one scan of all instances must be enough for all
-# of the probes, and must not wait for the calls.
+# Unregister many probes while 4000 calls are in flight, 40 of each of 100 tasks: one scan of all
+# instances must be enough for all of the probes, and must not wait for the calls.
 many_dead() {
 	set_to depth 39 && grown_to 100 || return 1
 	taken=$(pool taken)
@@ -267,7 +267,8 @@ missed_at_limit() {
 	missed=$(cat $PARAMETERS/nmissed)
 	[ "$missed" -gt 0 ] && counted_by 2 pool_grow_all || return 1
 	set_to calls 5000 && is wrong 0 || return 1
-	# A CPU may keep one instance to itself.
+	# A CPU may keep one instance to itself, and track the calls that are made there. So expect
+	# only that half of the calls are missed.
 	kept=$(($(cat $PARAMETERS/nmissed) - missed))
 	ktap_print_msg "$kept of 5000 calls missed"
 	[ $kept -ge 2500 ] && no_more_than "runs of the worker" "$(ctl_get 2 hits)" 20
@@ -425,7 +426,8 @@ has_run() {
 	[ "$(ctl_get "$1" hits)" -gt 0 ]
 }
 
-# Let a pool grow beyond 64 groups of 64 chunks each. A chunk has 7 instances.
+# Let a pool grow beyond 64 groups of 64 chunks each. A chunk has 7 instances, so that takes more
+# than 28672 calls in flight: 300 tasks make 100 each.
 huge() {
 	set_to sleepers 0 && set_to registered 0 && set_to data_size 4096 && all_empty || return 1
 	echo 150000 >$BOUND && set_to registered 1 && set_to depth 99 && grown_to 300 || return 1

@@ -369,7 +369,9 @@ EOT
 print_table()
 {
 	table | awk -F'|' -v columns="${columns[*]}" -v budgeted="$budgeted" -v work="$work" '
-		# A value is like 123(0), 123-130(0), 1.5
+		# A value is like 123(0): instructions, and in parentheses traps or IPIs; like
+		# 123-130(0): the least and the most instructions; or like 1.5: a mean, for which
+		# most() returns 0, since it has no budget.
 		function first(value) {
 			return match(value, /^[0-9.]+/) ? substr(value, 1, RLENGTH) : ""
 		}

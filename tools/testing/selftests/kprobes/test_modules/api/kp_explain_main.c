@@ -262,7 +262,7 @@ static int kp_refuse_ftrace(void)
 
 /*
  * Flip a bit of the last byte of the JTPR, as another
- * user of text_poke() might. A second call restores it.
+ * user of text_poke() might. A second call restores the bit.
  */
 static __nocfi void kp_flip(void)
 {
@@ -382,7 +382,10 @@ static int kp_refuse_get(char *buf, const struct kernel_param *param)
 
 static const struct kernel_param_ops kp_refuse_ops = { .set = kp_refuse_set, .get = kp_refuse_get };
 
-/* The module's parameter lock protects the variables. */
+/*
+ * A write or a read of the parameter holds kernel_param_lock(), which protects kp_refused_errno,
+ * kp_refused_reason and kp_changed.
+ */
 module_param_cb(refuse, &kp_refuse_ops, NULL, 0600);
 MODULE_PARM_DESC(refuse, "what is refused next; the errno and the reason of that");
 

@@ -67,7 +67,7 @@ static void __exit kp_pools_exit(void)
 
 module_exit(kp_pools_exit);
 
-/* If the workqueue for its workers cannot be made, there must be no shared pool. */
+/* There must be no shared pool if the workqueue for its workers cannot be created. */
 static void kp_pools_no_queue(struct kunit *test)
 {
 	KUNIT_ASSERT_NULL(test, pool_wq);

@@ -249,7 +249,7 @@ static int set_twice(int calls)
 	return 0;
 }
 
-/* The module's parameter lock protects the array. */
+/* A write to a parameter holds kernel_param_lock(), which protects this array. */
 static struct task_struct *loaders[KP_CL_LOADERS];
 static atomic_t wrong = ATOMIC_INIT(0);
 

@@ -44,8 +44,9 @@ static struct {
 } kp;
 
 /*
- * If the kernel has ftrace, its call is at the entry. A probe on a nop is hit by a breakpoint or by
- * a jump, which replaces several nops.
+ * The cases probe the entry of this function, where a kernel with ftrace has its call, or the first
+ * of the KP_NOPS nops. A probe on a nop is hit by a breakpoint, or by a jump, for which the nops
+ * leave room.
  */
 KP_PLUS_WITH(static __noclone, long, kp_same_target, 1,
 	     asm volatile(".rept %c1; nop; .endr" : "+r" (arg) : "i" (KP_NOPS)))

@@ -88,8 +88,9 @@ static bool kp_tails_differ(struct kunit *test, const char *what, const struct k
 }
 
 /*
- * If @ip is not 0, @trace must contain it. After it,
- * @trace must have the callers that kp.callee has.
+ * If @ip is not 0, the first address of @trace in the probed function must be @ip. If @ip is 0, the
+ * function has returned, and @trace must have no address in it. In both cases, the callers of the
+ * function must be the same as in kp.callee.
  */
 static void kp_check_trace(struct kunit *test, int insn, const char *handler,
 			   const struct kp_trace *trace, unsigned long ip)
@@ -140,8 +141,8 @@ static bool kp_has_frame(int insn, bool post)
 }
 
 /*
- * The address in the probed function that a post_handler's
- * trace has; 0 if the function has returned
+ * Return: the address in the probed function that a post_handler's trace has; 0 if the function has
+ * returned
  */
 static unsigned long kp_after(int insn)
 {

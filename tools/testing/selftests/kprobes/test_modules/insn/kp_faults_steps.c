@@ -236,7 +236,7 @@ static void kp_steps_gone_int3(struct kunit *test)
 	} cases[] = {
 		/* The original instruction is back in the text: the CPU must execute it. */
 		{ plain, __KERNEL_CS, 1 },
-		/* A breakpoint that is still in the text belongs to other code. */
+		/* A breakpoint that is in the text, but is not a probe's, belongs to other code. */
 		{ foreign, __KERNEL_CS },
 		/* Breakpoints of user space never belong to kprobes. */
 		{ plain, __USER_CS },

@@ -23,15 +23,19 @@ void kp_save_regs(struct kp_trace *trace, struct pt_regs *regs);
 long kp_rs_loop(long arg);
 extern unsigned int kp_rs_times;
 long kp_rs_probed(long arg);
-/* With kp_rs_untraced, called instead of kp_rs_probed(); ftrace has no call in it. */
+/*
+ * If kp_rs_untraced is set, kp_rs_inner() calls this instead of kp_rs_probed(). ftrace has no call
+ * in this function.
+ */
 long kp_rs_probed_untraced(long arg);
 extern bool kp_rs_untraced;
-/* With kp_rs_tailed, called instead of kp_rs_probed(), to which it jumps. */
+/* If kp_rs_tailed is set, kp_rs_inner() calls this, and this jumps to kp_rs_probed(). */
 long kp_rs_tail(long arg);
 extern bool kp_rs_tailed;
 /*
- * With kp_rs_interrupted, kp_rs_probed_aligned() is called instead of kp_rs_probed(). It calls
- * kp_rs_probed_interrupted(), after whose ret instruction an interrupt arrives.
+ * If kp_rs_interrupted is set, kp_rs_inner() calls kp_rs_probed_aligned() instead of
+ * kp_rs_probed(). kp_rs_probed_aligned() calls kp_rs_probed_interrupted(), after whose ret
+ * instruction an interrupt arrives.
  */
 long kp_rs_probed_aligned(long arg);
 long kp_rs_probed_interrupted(long arg);

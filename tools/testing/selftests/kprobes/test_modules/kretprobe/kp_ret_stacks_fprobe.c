@@ -252,8 +252,9 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	snprintf(what, sizeof(what), "%s, %c", order, client->letter);
 	KUNIT_EXPECT_EQ_MSG(test, told->entries, 1, "%s", what);
 	/*
-	 * The base kernel may give one of the two users the index 0, for which
-	 * function_graph_enter() marks each call: that user gets the returns of both functions.
+	 * If both functions have a client of the graph tracer, the base kernel may give one of the
+	 * two clients the index 0, for which function_graph_enter() marks each call: that client
+	 * gets the returns of both functions.
 	 */
 	if (!others)
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);

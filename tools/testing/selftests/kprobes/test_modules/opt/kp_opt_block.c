@@ -113,8 +113,8 @@ static void kp_opt_blocker_disabled(struct kunit *test)
 }
 
 /*
- * Disable a probe whose jump another probe prevents. When that one is unregistered, the jump must
- * not be written; it must be written after the first probe is enabled again.
+ * Disable a probe whose jump another probe prevents. When the other probe is unregistered, the jump
+ * must not be written; it must be written after the disabled probe is enabled again.
  */
 static void kp_opt_blocked_disabled(struct kunit *test)
 {

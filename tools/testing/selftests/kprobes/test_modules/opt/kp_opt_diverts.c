@@ -160,7 +160,7 @@ static void kp_opt_post_goes(struct kunit *test, struct kp_probe *probe)
 		kp_expect_counts(test, probe, 1, 1, 0);
 		KUNIT_EXPECT_EQ(test, probe->post_ip, kp_row_insn(probe, 1));
 	}
-	/* Redirect to the probed instruction: another hit. */
+	/* Redirect to the probed instruction three times: these are three further hits. */
 	kp_clear_counts(probe);
 	kp_opt_send.ip = kp_row_insn(probe, 0);
 	kp_opt_send.times = 3;

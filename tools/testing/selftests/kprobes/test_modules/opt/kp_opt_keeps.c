@@ -228,7 +228,10 @@ static void kp_opt_call_keeps(struct kunit *test)
 
 static void kp_opt_help_settles(void)
 {
-	/* When this returns, all detour buffers and jumps that are possible have been made. */
+	/*
+	 * When kp_opt_settle() returns, all detour buffers and jumps that are possible have been
+	 * made. If it fails, -100 makes the case fail, which expects a positive number of calls.
+	 */
 	if (kp_opt_settle())
 		kp_opt_helped.calls = -100;
 }
