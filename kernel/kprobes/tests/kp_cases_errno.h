@@ -80,7 +80,10 @@ static void kp_errno_location(struct kunit *test)
 	error = kp_refusal(test, probe);
 	if (!KP_AT_ENTRY || !bad->text_only || error != -ENOENT)
 		KUNIT_EXPECT_EQ(test, error, bad->error);
-	/* Inside the function, too: the blacklist is checked before instruction boundaries. */
+	/*
+	 * Inside the function, the errno must be the same: the blacklist is checked before
+	 * instruction boundaries.
+	 */
 	if (bad->blacklisted)
 		kp_expect_refused(test, kp_new_named(test, bad->symbol, 1), -EINVAL);
 }

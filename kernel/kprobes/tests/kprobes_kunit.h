@@ -23,7 +23,7 @@
 	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
 	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
-/* A probe with a post_handler never nests, see kprobe_nests(). */
+/* A probe with a post_handler never nests, see kprobe_nests() in linux/probepoint.h. */
 #define KP_SECOND_NESTS		false
 #define KP_TRACED		kp_traced()
 
@@ -44,7 +44,10 @@ static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
 	return container_of(kp, struct kp_probe, kp);
 }
 
-/* Is another tracer attached to all functions? Then ftrace drops hits that are nested deeper. */
+/*
+ * Is another tracer attached to all functions? Then ftrace drops hits that are nested more than
+ * once.
+ */
 bool kp_traced(void);
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs);
 void kp_count_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);

@@ -190,7 +190,7 @@ check_if "[ -e $KPROBES/missed ]" "probes that disable themselves while their mo
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" refused 20 -22 add kp_tgt_nokprobe
 check_if frees_init "a freed init function is refused" refused 20 -2 add kp_tgt_init_function
-# On x86, kp_tgt_plain is at the start of the module's text. A probe there becomes [GONE], too.
+# On x86, kp_tgt_plain is at the start of the module's text. Its probe must also become [GONE].
 check "three more probes, one disabled, one at the start of the text, one by address" \
 	ctl_add "2 kp_tgt_function disabled" "5 kp_tgt_plain" "6 0x$(ctl_get 1 address)"
 check "a probed module can be unloaded" module_unloads

@@ -32,7 +32,8 @@ perf_record() {
 		"perl .* probe:kp_leave__return: .* ret=0x[0-9a-f]*" 200
 }
 
-# The probed function, then the callers that all hits have
+# perf has recorded 200 hits at the entry, and 200 returns. The stacks of the entries begin with the
+# probed function and its caller. All 400 stacks have the entry of the system call.
 perf_stacks() {
 	lines_are "frames of the function" "$TMP/script" "^\s*[0-9a-f]+ $GETPPID_FRAME" 200
 	in_order "$TMP/script" "$GETPPID_FRAME" " ($SYSCALL_CALLERS)[+]"

@@ -14,8 +14,8 @@ AUDIT=$DEBUGFS/kp_filters
 # Functions of the kernel; the guest calls vfs_read() all the time
 SOME="vfs_rmdir device_move vfs_read"
 
-# narrow NAMES: sets the filter to these functions; widen NAMES: adds them to it; without NAME:
-# removes one
+# narrow NAMES: sets the filter to these functions; widen NAMES: adds these functions to it; without
+# NAME: removes this function from it
 narrow() {
 	put $FILTER "$1"
 }

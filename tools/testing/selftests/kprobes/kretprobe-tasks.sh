@@ -56,7 +56,8 @@ all_return() {
 	unload kp_ret_guest
 }
 
-# The module is unloaded while all tasks are in the function, and they wake after that.
+# kp_ret_guest, which has the return probe, is unloaded while all tasks are in the function. They
+# wake only after that.
 unloaded_meanwhile() {
 	for round in 1 2 3; do
 		load kp_ret_guest maxactive=$((round % 2 * 50)) && put_to_sleep $many || return 1
@@ -67,7 +68,8 @@ unloaded_meanwhile() {
 	done
 }
 
-# The same, but another return probe is registered before the first one's sleepers wake.
+# The same, but kp_ret_guest is loaded again, and registers another return probe, before the tasks
+# wake. That probe must count only the ten calls that begin after this.
 loaded_again_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
 	load kp_ret_guest || return 1

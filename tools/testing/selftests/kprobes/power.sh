@@ -100,7 +100,8 @@ expected() {
 	done
 }
 
-# sleepers: starts three tasks, and waits until they are asleep in a probed function
+# sleepers: starts three tasks, and waits until they are asleep in do_nanosleep(), which has probe
+# 124
 sleepers() {
 	sleeping=
 	for _ in 1 2 3; do

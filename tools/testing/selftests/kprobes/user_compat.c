@@ -87,7 +87,7 @@ static void calls(int n)
 	}
 }
 
-/* Both forms of a breakpoint; the instruction pointer is then after it. */
+/* Execute both forms of a breakpoint. In the signal, the instruction pointer is after them. */
 static void breakpoints(int n)
 {
 	int i;

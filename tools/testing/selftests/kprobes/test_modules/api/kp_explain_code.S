@@ -259,7 +259,7 @@ CODE_END cfi_covered
 	.popsection
 #endif
 
-/* kp_flip() changes this text. */
+/* kp_flip() in kp_explain_main.c changes this text. */
 CODE_AT changed
 	bts	$6, %eax
 	bts	$7, %eax

@@ -43,7 +43,7 @@ MODULE_PARM_DESC(opt, "wait for jumps where probes are registered");
 asm(KP_INTERNAL(kp_internal_plain, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_other, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_nops, ".skip " __stringify(KP_INTERNAL_NOPS) ", 0x90"));
-/* Adjacent in the text: kp_internal_area() blacklists a range across all three. */
+/* Adjacent in the text: the test case kp_internal_area() blacklists a range across all three. */
 asm(KP_INTERNAL(kp_internal_area1, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area2, KP_INTERNAL_TWO));
 asm(KP_INTERNAL(kp_internal_area3, KP_INTERNAL_TWO));

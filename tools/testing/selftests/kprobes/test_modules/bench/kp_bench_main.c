@@ -475,7 +475,7 @@ static struct kp_counts kp_count(void (*fn)(void))
 static int kp_counted(struct seq_file *m, const char *name, void (*fn)(void), enum kp_way way,
 		      unsigned int form)
 {
-	/* kp_calls() makes one extra call. */
+	/* kp_count() makes KP_BENCH_CALLS calls, and kp_calls() one more than that. */
 	const unsigned long all = 2 * KP_BENCH_CALLS + 1;
 	struct kp_counts bare, hit;
 	static struct kretprobe rp;

@@ -95,7 +95,7 @@ static void kp_pf_calls(struct kunit *test, int faulting, bool fault_handler)
 
 KP_CASE(kp_pf_of_pre_handler, kp_pf_calls(test, KP_PF_PRE, true))
 KP_CASE(kp_pf_of_post_handler, kp_pf_calls(test, KP_PF_POST, true))
-/* Without a fault_handler, too, execution must resume at the fix-up. */
+/* Execution must resume at the fix-up even if there is no fault_handler. */
 KP_CASE(kp_pf_without_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_POST, false))
 /* A fault_handler must not be called for its own fault, or else there would be no end. */
 KP_CASE(kp_pf_of_fault_handler, kp_pf_calls(test, KP_PF_PRE | KP_PF_FAULT, true))

@@ -5,7 +5,7 @@
 /*
  * The instruction matrix, for C and assembly. Each case is a piece of code with one instruction to
  * be tested. kp_insn_run() loads registers, flags and a part of the stack, jumps to the case, and
- * saves the same at the end of it.
+ * saves all of these when the case ends.
  */
 
 /* In the order of the instruction encoding */

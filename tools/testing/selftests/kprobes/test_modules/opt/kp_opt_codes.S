@@ -185,7 +185,7 @@ CODE_END \name
 BACKWARD backward, "nop; 1: KP_INC_EAX; dec %ecx; jnz 1b"
 BACKWARD backward_near, "nop; 1: KP_INC_EAX; dec %ecx; {disp32} jnz 1b"
 BACKWARD loop, "nop; 1: KP_INC_EAX; add $4, %eax; loop 1b"
-/* The branch itself is in the JTPR, too. */
+/* Not only its target, but also the branch itself is in the JTPR. */
 BACKWARD itself, "nop; 1: dec %ecx; jnz 1b; KP_INC_EAX"
 
 CODE call, KP_REFUSE

@@ -280,7 +280,7 @@ static struct {
 	bool is_set;
 } kp_debugger;
 
-/* Run by stop_machine(): a debugger stops all other CPUs, too. */
+/* Run by stop_machine(), which stops all other CPUs, as a debugger does. */
 static __nocfi int kp_opt_set_break(void *addr)
 {
 	return kp_debugger.set((unsigned long)addr) ?: kp_debugger.activate();
