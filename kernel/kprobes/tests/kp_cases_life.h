@@ -44,7 +44,7 @@ static void kp_life_again(struct kunit *test)
 
 	for (i = 1; i <= 3; i++) {
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-		/* addr is the entry, or after an ENDBR or powerpc's setup of r2. */
+		/* addr is the entry, or after an ENDBR (4 bytes) or powerpc's setup of r2 (8). */
 		KUNIT_EXPECT_LE(test, (unsigned long)probe->kp.addr - (unsigned long)KP_TARGET, 8);
 		kp_expect_call(test, probe, KP_TARGET, i);
 		kp_unregister(test, probe);

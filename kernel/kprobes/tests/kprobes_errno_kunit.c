@@ -158,7 +158,10 @@ static void kp_errno_endbr(struct kunit *test)
 	kp_registered(test, start + kp_x86_endbr_insn[2]);
 }
 
-/* Call thunks and kCFI use the padding before a function, which has a symbol of its own. */
+/*
+ * Call thunks and kCFI use the padding before a function, so it must not be probed. It has at least
+ * 5 bytes, and a symbol of its own.
+ */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {
 	char name[KSYM_SYMBOL_LEN];

@@ -184,7 +184,7 @@ int torture_start_busy(u64 seed);
 void torture_stop_busy(void);
 void torture_request_growth(void);
 
-/* x86.c, or nothing */
+/* x86.c, x86_targets.S; on other architectures, no targets in assembly and no NMIs */
 #ifdef CONFIG_X86
 unsigned long torture_x86_registers(unsigned long seed);
 unsigned long torture_x86_fault(unsigned long seed);

@@ -60,7 +60,7 @@ no_entries() {
 }
 
 # has COOKIE COUNT FUNCTION|0: checks that the program had COUNT hits with this cookie, and that
-# bpf_get_func_ip() returned the address of FUNCTION, or 0
+# bpf_get_func_ip() returned the address of FUNCTION; or 0, as it does inside a function
 has() {
 	func_ip=0
 	[ "$3" = 0 ] || func_ip=$(awk -v f="$3" '$3 == f { print $1 }' "$TMP/symbols")

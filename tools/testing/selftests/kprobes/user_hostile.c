@@ -144,7 +144,10 @@ static unsigned char *code_page(void)
 	return page;
 }
 
-/* Jump to @to with @sp as the stack pointer; never returns. @far: selector of a far jump, or 0 */
+/*
+ * Jump to @to with @sp as the stack pointer; never returns. @far: selector of a far jump; 0: do a
+ * near jump
+ */
 static void jump(unsigned long to, unsigned long sp, int far)
 {
 	struct {

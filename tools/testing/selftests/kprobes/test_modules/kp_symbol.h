@@ -85,7 +85,7 @@ static inline void *kp_landing(int first, void *func)
 }
 #endif
 
-/* The address of a symbol of the kernel, or NULL. */
+/* Return: the address of a symbol of the kernel; NULL if it was not found. */
 static inline __nocfi void *kp_find_symbol(const char *name)
 {
 	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
@@ -107,7 +107,7 @@ static inline __nocfi void *kp_find_symbol(const char *name)
 	return lookup ? (void *)lookup(name) : NULL;
 }
 
-/* Return: a pointer to call a function by, or NULL. */
+/* Return: a pointer to call a function by; NULL without such a function, or a free landing. */
 static inline void *kp_find_function(const char *name)
 {
 	void *addr = kp_find_symbol(name);

@@ -234,7 +234,10 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 	kp_calls(test, 2, 1);
 }
 
-/* After kprobe_busy_begin() and _end() in a handler, nested hits must still be missed. */
+/*
+ * A handler calls kprobe_busy_begin() and _end(). Nested hits must be missed: two before _end(),
+ * and also the one after it.
+ */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {
 	kp_register(test, &kp_probe, kp.target->addr, true);

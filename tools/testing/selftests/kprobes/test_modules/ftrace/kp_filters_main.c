@@ -574,7 +574,8 @@ static void kf_shared(struct kunit *test)
 
 /*
  * As in kf_shared(), but kprobes modifies the function, for a probe with a post_handler. kprobes
- * must retry after -EAGAIN, but not for ever.
+ * must retry after -EAGAIN: if that is the answer to the first three questions, there is a fourth.
+ * But if the answer is always -EAGAIN, the registration must fail.
  */
 static void kf_shared_by_probe(struct kunit *test)
 {

@@ -89,6 +89,7 @@ static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
 
 /*
  * With a live patch, a probe with a post_handler, which may redirect, is refused; others are not.
+ * The live patch, kp_ft_rival, redirects to kp_ft_elsewhere(), which returns its argument plus 100.
  */
 void kp_ft_patched_before(struct kunit *test)
 {

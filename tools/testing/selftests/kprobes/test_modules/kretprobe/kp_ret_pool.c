@@ -145,7 +145,10 @@ static int kp_pool_end(void)
 	return 0;
 }
 
-/* A parameter that does something: a write of N calls @set(N). @get: what a read shows, or NULL */
+/*
+ * A parameter that does something: a write of N calls @set(N). @get: what a read shows; NULL: the
+ * parameter cannot be read
+ */
 struct kp_param {
 	int (*set)(unsigned int n);
 	const unsigned int *get;

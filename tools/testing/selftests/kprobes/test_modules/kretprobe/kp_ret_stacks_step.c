@@ -19,7 +19,7 @@ KP_MODULE_PARAM(bool, clobber, true,
 static struct {
 	struct task_struct *task;	/* the task that is stepped, or NULL */
 	bool inside;			/* between entry and return */
-	unsigned long top;		/* stack pointer at a redirected hit, or 0 */
+	unsigned long top;		/* stack pointer at a redirected hit; 0 before it */
 	unsigned long sp;		/* new sp from a handler; 0 once the CPU has loaded it */
 	const struct kp_trace *reference;	/* NULL while the reference is being made */
 	unsigned int callers;

@@ -57,9 +57,9 @@ static const char *const kp_mode_names[] = {
 /*
  * struct kp_target - a function and its instruction
  * @index: number of the instruction
- * @base: register that is set so that the operand is in kp_insn_mem, as @offset is added; or -1
- * @add: index register, shifted by @scale; or -1
- * @to_reg: register that gets the target of a branch; or -1
+ * @base: register that is set so that the operand is in kp_insn_mem, as @offset is added; -1: none
+ * @add: index register, shifted by @scale; -1: none
+ * @to_reg: register that gets the target of a branch; -1: none
  * @branches: the branch reads its target from memory
  * @runs: the instruction is accepted, and executed
  * @bare: the results without a probe
@@ -86,7 +86,7 @@ struct kp_target {
 #define KP_CORPUS_MIN	20UL
 #define KP_MODE_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
 
-/* @bits: the only mode that the encoding is for, or 0 */
+/* @bits: the only mode that the encoding is for, 32 or 64; 0: both modes */
 static const struct {
 	u8 bits;
 	u8 bytes[FUZZ_MAX_INSN + 1];
