@@ -290,9 +290,7 @@ static int __init batch_example_init(void)
 static void __exit batch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/*
-	 * unregister_kprobes() disarms all probes, and waits only once until no handler is running.
-	 */
+	/* unregister_kprobes() disarms all probes, then waits only once for running handlers. */
 	unregister_kprobes(batch, probes);
 	free_all();
 }

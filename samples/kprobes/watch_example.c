@@ -36,9 +36,7 @@ static int pid;
 module_param(pid, int, 0444);
 MODULE_PARM_DESC(pid, "thread whose name is watched");
 
-/*
- * The thread to watch. The probe sets this when the thread is first renamed, and takes a reference.
- */
+/* The thread to watch. When it is first renamed, the probe sets this, and takes a reference. */
 static struct task_struct *watched;
 static struct perf_event * __percpu *watchpoint;
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The modules in samples/kprobes/: what they print, what their files show, and what they refuse must
-# be as the manual says.
+# What samples/kprobes/ print, show in their files and refuse must be as the manual says.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -131,8 +130,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# After the ten calls of opens, `cat` opens the sample's file: that is the eleventh call, and on one
-# CPU the last string is the name of that file.
+# `cat` makes the eleventh call: it opens the sample's file. On one CPU, its string is the last.
 shows_user_string() {
 	load_sample
 	opens 10
@@ -155,8 +153,8 @@ shows_kernel_string() {
 	must grep -q -E '^ *[0-9]+ +[1-9][0-9]* +0 +0  [0-9a-f]{8,} "tmpfs"$' "$TMP/calls"
 }
 
-# shows_arguments PATTERN ARGS STRING: what the sample shows of a call
-# kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth") matches
+# shows_arguments PATTERN ARGS STRING: with args=ARGS string=STRING, what the sample shows of a call
+# kp_tgt_arguments(1, 2, 3, 4, 5, 6, 7, "eighth") matches PATTERN
 shows_arguments() {
 	load_sample func=kp_tgt_arguments args="$2" string="$3" user=0
 	call_target
@@ -209,9 +207,8 @@ measures_time() {
 	says_why_no_return
 }
 
-# cat_openers: prints a shell script that opens a file three times, and prints the status of each
-# attempt and how many more files are open in the end. The sample changes the results of the calls
-# that this shell makes.
+# cat_openers: prints a script that opens a file three times, and prints each status and how many
+# more files are open in the end. The sample changes the results of calls by the script's shell.
 cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters

@@ -316,10 +316,7 @@ static void kp_rs_together(struct kunit *test, const char *const *orders, int nr
 		kp_rs_save = true;
 		kp_rs_dump = true;
 		pr_info("kp_ret_stacks: together %s\n", order);
-		/*
-		 * Keep the compiler from unrolling the loop:
-		 * return addresses must not differ between rounds.
-		 */
+		/* Prevent unrolling: return addresses must be the same in all rounds. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(5), 6);
 		kp_rs_save = false;

@@ -151,10 +151,7 @@ static void kp_rs_frames(struct kunit *test)
 	kp_rs_save = true;
 	for (i = 0; i < ARRAY_SIZE(kp_rs_sets); i++) {
 		kp_rs_register(test, kp_rs_sets[i].nr, kp_rs_sets[i].kprobe);
-		/*
-		 * Keep the compiler from unrolling the loop:
-		 * return addresses must not differ between rounds.
-		 */
+		/* Prevent unrolling: return addresses must be the same in all rounds. */
 		OPTIMIZER_HIDE_VAR(i);
 		KUNIT_EXPECT_EQ(test, kp_rs_loop(i), i + 1);
 		KUNIT_EXPECT_EQ(test, kp.returns, kp_rs_sets[i].nr);
@@ -293,10 +290,7 @@ static void kp_rs_frames_interrupts(struct kunit *test)
 	kp_timer.timer.function = kp_timer_function;
 	kp_at_end(test, kp_timer_stop, NULL);
 
-	/*
-	 * Keep the compiler from unrolling the loop:
-	 * return addresses must not differ between rounds.
-	 */
+	/* Prevent unrolling: return addresses must be the same in both rounds. */
 	for (probed = 0; probed < 2; probed++) {
 		OPTIMIZER_HIDE_VAR(probed);
 		kp_rs_save = !probed;

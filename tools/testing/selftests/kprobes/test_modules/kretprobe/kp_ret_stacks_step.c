@@ -97,10 +97,7 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 	}
 	if (clobber)
 		kp_rs_step_clobber(regs->sp);
-	/*
-	 * A handler sets the instruction pointer before
-	 * the stack pointer: skip the steps in between.
-	 */
+	/* This handler sets regs->ip before regs->sp: skip the steps in between. */
 	if (strstr(kp_step.name, "kp_rs_redirect_pre"))
 		return NOTIFY_STOP;
 	/*
@@ -251,10 +248,7 @@ static void kp_rs_step_rounds(struct kunit *test, void *entry)
 		if (round > 0)
 			kp_rs_step_set(test, entry, silent ? 1 : round, silent);
 		kp_rs_step_returns = 0;
-		/*
-		 * Keep the compiler from unrolling the loop:
-		 * return addresses must not differ between rounds.
-		 */
+		/* Prevent unrolling: return addresses must be the same in all rounds. */
 		OPTIMIZER_HIDE_VAR(round);
 		KUNIT_EXPECT_EQ(test, kp_rs_step_call(test, entry, reference), 2);
 		if (round < 0)
@@ -297,9 +291,7 @@ static const struct kp_rs_redirect {
 	{ "5 words more", kp_rs_drop_5, 5, 0, true },
 	/* 6 words fill the gap between the stack and the trampoline's registers. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
-	/*
-	 * More words reach into the trampoline's registers and below: the handler cannot set these.
-	 */
+	/* More words reach into the trampoline's registers and below: handlers cannot set these. */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },
 	{ "28 words more", kp_rs_drop_28, 28, 0, true },
