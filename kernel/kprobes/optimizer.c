@@ -594,7 +594,10 @@ noinline void wait_for_kprobe_optimizer(void)
 {
 	unsigned long round = optimizer_request_round();
 
-	/* A busy task can delay this for a long time, so do not count as a hung task or as load. */
+	/*
+	 * A busy task can delay this for a long time, so the wait must not
+	 * count as that of a hung task, or as load.
+	 */
 	wait_event_state(round_wait, optimizer_round_has_ended(round),
 			 (TASK_IDLE | TASK_FREEZABLE));
 }

@@ -72,8 +72,9 @@ place_adjust(struct kprobe_place *place, const char *sym, unsigned long offset, 
 	bool is_entry;
 
 	/*
-	 * Refuse an offset that leads into the middle of another symbol. Its first byte is
-	 * accepted, since kprobe events accept the size of @sym as offset.
+	 * Refuse an offset that leads into the middle of another symbol. If @sym is the
+	 * start of the text, tools may reach any function by an offset. The first byte of
+	 * another symbol is accepted, since kprobe events accept the size of @sym as offset.
 	 */
 	if (sym && within && within < offset && !place_is_start_of_text(sym))
 		return KPROBE_REASON_OFFSET_BEYOND;

@@ -293,7 +293,7 @@ static unsigned int pool_chunk_bytes(unsigned int size)
 	return bytes;
 }
 
-/* Create a pool without chunks. */
+/* Create a pool without chunks. The caller adds them, or pool_grow() does for a shared pool. */
 struct kretprobe_pool *pool_create(unsigned int size, unsigned int nr_groups)
 {
 	struct kretprobe_pool *pool;

@@ -51,8 +51,10 @@ once_in_going_module() {
 	done
 }
 
-# Other code may be at the addresses of removed probes now, so kprobes/list must not name the probes
-# after symbols of that code. Probe 6 was registered with an address instead of a symbol.
+# The text of these probes was freed when the module was unloaded, but the probes are still
+# registered. Other code may be at their addresses now, so kprobes/list must not name them after
+# symbols of that code. Probe 6 was registered with an address instead of a symbol, so it is listed
+# by its address only.
 gone_is_listed() {
 	for id in 0 1 2 5 6; do
 		listed_as $id GONE
