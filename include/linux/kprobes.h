@@ -460,7 +460,7 @@ static inline void reset_current_kprobe(void)
 void __kprobes kprobe_busy_begin(void);
 void __kprobes kprobe_busy_end(void);
 void kprobe_task_oopsed(void);
-unsigned int kprobe_count_symbols(const char *symbol);
+int kprobe_find_symbols(const char **syms, unsigned int nr, unsigned long *addrs);
 unsigned long kprobe_event_address(const struct kprobe *p);
 
 /* Architectures provide these. */

@@ -89,6 +89,7 @@ int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 #define KPROBE_ADDRESS_FLAGS	(KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY)
 
 /* event.c */
+unsigned int kprobe_count_symbols(const char *symbol);
 enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
 enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr);
 

@@ -112,6 +112,8 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 	if (err != -ENOMEM)
 		why = kprobe_ftrace_reason(err);
 	for (i = 0; i < num; i++) {
+		if (kprobe_is_waiting(kps[i]))
+			continue;
 		kps[i]->refusal = why;
 		if (!kprobe_ftrace(&kps[culprit]->point->kp) && kprobe_ftrace(&kps[i]->point->kp))
 			culprit = i;
@@ -471,8 +473,10 @@ int enable_kprobes(struct kprobe **kps, int num)
 			kps[i]->flags |= KPROBE_FLAG_DISABLED;
 		kps[i]->enabling = false;
 	}
-	if (err)
+	if (err) {
+		kprobe_batch_refused(kps, num, err);
 		probepoints_abort(&changes);
+	}
 	return err;
 }
 EXPORT_SYMBOL_GPL(enable_kprobes);

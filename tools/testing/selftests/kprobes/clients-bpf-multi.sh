@@ -9,6 +9,13 @@
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 INSIDE=+$BEHIND_FTRACE
 
+# read_symbols: writes the symbols that are used here to $TMP/symbols. Reading all of
+# /proc/kallsyms takes seconds in an emulator.
+read_symbols() {
+	grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read|register_kprobes|symbols_cmp)' \
+		/proc/kallsyms >"$TMP/symbols"
+}
+
 # addresses FUNCTION[+OFFSET]...: writes them to $TMP/list, as bpf_probe -k reads them
 addresses() {
 	printf '%s\n' "$@" | awk -F '[+]' '
@@ -244,29 +251,60 @@ hits_during() {
 	echo $(($(event_hits "$hits_event") - hits_before))
 }
 
-# A link with many probes registers them in batches of 256, and unregisters them in batches of
-# 2,048, so that other users can register theirs in between. If the task that creates the link is
-# killed, the kernel must register no further batch, and remove those that it has registered.
+# killed_at FUNCTION OPTIONS: makes a link to $TMP/list, kills its task at the second call of the
+# function, and checks that there is no third call, and that no probe is left
+killed_at() {
+	run killer "$BPF_PROBE" -K 2 "$1" \
+		"$BPF_PROBE $2 $TMP/list : >$TMP/killed 2>&1; echo \$? >$TMP/status"
+	lines_are "batches until the task was killed" "$TMP/killer" '^count 2$' 1
+	equal "exit status of the killed task" "$(cat "$TMP/status")" 137
+	equal "references of the module" "$(cat /sys/module/kp_clients/refcnt)" 0
+	list_is_empty
+}
+
+# A link with many probes registers them in batches of 256, and enables and unregisters them in
+# batches of 2,048, so that other users can register theirs in between. If the task that creates the
+# link is killed, the kernel must register or enable no further batch, and remove those that it has
+# registered.
 in_batches() {
 	# shellcheck disable=SC2046 # words
 	addresses $(awk -v i="$INSIDE" \
 		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
 	event_on 'p:kp_batches/registered register_kprobes'
+	event_on 'p:kp_batches/enabled enable_kprobes'
 	event_on 'p:kp_batches/unregistered unregister_kprobes'
 	equal "batches registered" "$(hits_during registered linked :)" 4
+	equal "batches enabled" "$(hits_during enabled linked :)" 1
 	equal "batches unregistered" "$(hits_during unregistered linked :)" 1
 	cp "$TMP/list" "$TMP/thousand"
 	many_symbols
 	equal "batches of 20,000 unregistered" "$(hits_during unregistered linked -nw :)" 10
-	cp "$TMP/thousand" "$TMP/list"
 	event_off kp_batches/registered
+	event_off kp_batches/enabled
 	event_off kp_batches/unregistered
-	run killer "$BPF_PROBE" -K 2 register_kprobes \
-		"$BPF_PROBE -k $TMP/list : >$TMP/killed 2>&1; echo \$? >$TMP/status"
-	lines_are "batches until the task was killed" "$TMP/killer" '^count 2$' 1
-	equal "exit status of the killed task" "$(cat "$TMP/status")" 137
-	equal "references of the module" "$(cat /sys/module/kp_clients/refcnt)" 0
-	list_is_empty
+	killed_at enable_kprobes -knw
+	cp "$TMP/thousand" "$TMP/list"
+	killed_at register_kprobes -k
+}
+
+# No hit may run the program before all probes are registered: hits would make that slower. The
+# first probe is in the function that registers all others.
+all_at_once() {
+	# shellcheck disable=SC2046 # words
+	addresses "register_kprobes$INSIDE" $(awk -v i="$INSIDE" \
+		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	linked "echo 2 >$CLIENTS/many"
+	info_is 1001 0
+	has 1000 2 0
+	lines_are "hits during the registration" "$TMP/linked" '^cookie 0 ' 0
+}
+
+# The probes are registered, but ftrace is off when they are to be enabled: none may stay.
+not_enabled() {
+	put "$FTRACE_ENABLED" 0
+	echo vfs_read >"$TMP/list"
+	refused 'Device or resource busy|Resource busy' -w
+	put "$FTRACE_ENABLED" 1
 }
 
 # Links are made and closed while other CPUs hit them.
@@ -309,8 +347,7 @@ waits_for_module() {
 
 	bad_flags
 	load kp_clients
-	grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read)' /proc/kallsyms \
-		>"$TMP/symbols"
+	read_symbols
 	linked -w "echo 7 >$CLIENTS/calls"
 	has 1 7 kp_cl_inner
 	lines_are "address of a probe that waits" "$TMP/linked" '^at 4 0$' 1
@@ -320,6 +357,12 @@ waits_for_module() {
 	# a module that is loaded, and has no such function
 	echo kp_clients:kp_cl_none >"$TMP/list"
 	refused 'No such file' -w
+}
+
+# with_many_symbols NAME...: adds names to those that many_symbols() writes
+with_many_symbols() {
+	many_symbols
+	printf '%s\n' "$@" >>"$TMP/list"
 }
 
 # A link must be refused for the same reasons as kprobe events: if two functions have the name
@@ -356,14 +399,33 @@ checked_when_it_comes() {
 	run event "$BPF_PROBE" -w kp_clients:kp_cl_failable_plain "$(come "$ALL_CALLS")"
 	lines_are "perf's hits of a notrace function" "$TMP/event" "^count $plain\$" 1
 	load kp_clients
+	read_symbols
 	for symbol in kp_cl_inner kp_cl_twice kp_cl_failable_plain; do
 		event_off kp_waits/$symbol
 	done
 	perf_refused "$AMBIGUOUS" kp_clients:kp_cl_twice
-	for symbol in kp_clients:kp_cl_twice kp_cl_twice; do
-		echo $symbol >"$TMP/list"
+	# The kernel may have two functions symbols_cmp, and one of the name that the module has.
+	for symbol in kp_clients:kp_cl_twice kp_cl_twice symbols_cmp symbols_cmp_r; do
+		[ "$(grep -c -E " ${symbol#*:}([[:space:]]|$)" "$TMP/symbols")" -gt 1 ] || continue
+		printf '%s\n' vfs_read $symbol vfs_write >"$TMP/list"
 		refused 'Invalid argument' -w
 	done
+	# For more than 4,096 names, the symbols of the kernel are searched once, too.
+	for symbol in symbols_cmp symbols_cmp_r; do
+		[ "$(grep -c -E " $symbol([[:space:]]|$)" "$TMP/symbols")" -gt 1 ] || continue
+		with_many_symbols vfs_read $symbol
+		refused 'Invalid argument' -w
+	done
+	with_many_symbols register_kprobes kp_cl_inner
+	linked -w "echo 7 >$CLIENTS/calls"
+	has 20001 7 kp_cl_inner
+	lines_are "address" "$TMP/linked" \
+		"^at 20000 $(awk '$3 == "register_kprobes" { print $1 }' "$TMP/symbols")$" 1
+	# The symbols of modules are searched once, however many names there are.
+	printf '%s\n' vfs_read vfs_write kp_cl_outer kp_cl_inner >"$TMP/list"
+	event_on 'p:kp_batches/searched module_kallsyms_on_each_symbol'
+	equal "searches of the modules" "$(hits_during searched linked -w :)" 1
+	event_off kp_batches/searched
 	echo kp_clients:kp_cl_failable_plain >"$TMP/list"
 	[ $plain -ne 0 ] || refused 'Invalid argument' -w
 	[ $plain -ne 0 ] || perf_refused 'Invalid argument' kp_clients:kp_cl_failable_plain
@@ -445,13 +507,12 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 ! on_base_kernel || skip_topic "the base kernel has no such links"
 load kp_clients
-# Read /proc/kallsyms only once, since that takes seconds in an emulator.
-grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read)' /proc/kallsyms >"$TMP/symbols"
+read_symbols
 addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 19
+ktap_set_plan 21
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -464,6 +525,8 @@ check "an event on what the program calls" event_in_program
 check "the module of an address stays" module_stays
 check "1,000 addresses" thousand
 check "a link with many addresses is made and removed in batches" in_batches
+check "no hit before all probes are registered" all_at_once
+check "ftrace is off when probes are to be enabled" not_enabled
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
