@@ -111,7 +111,7 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 		return KPROBE_REASON_MODULE_INIT;
 	if (kprobe_module_ready(mod))
 		return KPROBE_REASON_NONE;
-	/* Neither LIVE nor COMING: the module is unloaded. The state is GOING, and then UNFORMED. */
+	/* Neither LIVE nor COMING: the module is unloaded. It is GOING, and then UNFORMED. */
 	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_REASON_MODULE_COMING :
 							      KPROBE_REASON_MODULE_GOING;
 }

@@ -12,8 +12,8 @@ INSIDE=+$BEHIND_FTRACE
 # read_symbols: writes the symbols that are used here to $TMP/symbols. Reading all of
 # /proc/kallsyms takes seconds in an emulator.
 read_symbols() {
-	grep -E ' (kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read|register_kprobes|symbols_cmp)' \
-		/proc/kallsyms >"$TMP/symbols"
+	used='kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read|register_kprobes|symbols_cmp'
+	grep -E " ($used)" /proc/kallsyms >"$TMP/symbols"
 }
 
 # addresses FUNCTION[+OFFSET]...: writes them to $TMP/list, as bpf_probe -k reads them
