@@ -363,6 +363,7 @@ refuses_text() {
 		refused|@static_call kp_explain_calls|-22|$STATIC_CALL|kp_explain_calls+
 		refused|@cfi_check|-22|the kernel decodes the instruction when a kCFI check fails
 		refused|@blacklisted|-22|$BLACKLISTED
+		refused|@blacklisted.part.0|-22|$BLACKLISTED
 	EOF
 	expect has_symbol start_secondary <<-EOF
 		refused|start_secondary|-22|$BLACKLISTED|start_secondary+0x0/

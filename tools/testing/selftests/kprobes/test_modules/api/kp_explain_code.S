@@ -90,6 +90,8 @@ INSN unknown, .byte 0x0f, 0x0a
 INSN hlt, hlt
 INSN blacklisted, nop
 	_ASM_NOKPROBE(kp_ex_blacklisted)
+/* A part of a blacklisted function that the compiler has moved out is blacklisted, too. */
+INSN blacklisted.part.0, nop
 
 CODE_AT ret16
 	ANNOTATE_RETPOLINE_SAFE
