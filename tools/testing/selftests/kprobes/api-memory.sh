@@ -11,6 +11,9 @@ times=${MEMORY_TIMES:-50}
 # An address at which a probe with a post_handler needs a different slot than one without
 inside=kp_tgt_plain
 ! is_x86 || inside=kp_tgt_plain+3
+# At the entries themselves, a kernel with ftrace needs no jump.
+behind=
+! has_symbol __fentry__ || behind=+$BEHIND_FTRACE
 
 # sizes: prints names and numbers: objects of each kmalloc() cache, without the free ones that CPUs
 # keep; areas of vmalloc(), except stacks and areas that are freed later; symbols of kprobes'
@@ -99,7 +102,8 @@ refused() {
 	ctl_refused add 0 kp_tgt_nokprobe
 	ctl_refused add 0 kp_no_such_symbol
 	ctl_refused add 0 kp_tgt_plain+1000000
-	! is_x86 || ctl_refused add 0 "kp_tgt_function+$((BEHIND_FTRACE - 1))"
+	# In the middle of an instruction
+	! is_x86 || ctl_refused add 0 kp_tgt_plain+1
 	ctl_refused add 0 kp_tgt_function+1 return
 }
 
@@ -170,8 +174,7 @@ all_off_and_on() {
 }
 
 jumps_come() {
-	ctl_add "0 kp_tgt_caller+$BEHIND_FTRACE" "1 kp_tgt_plain" "2 kp_tgt_plain post" \
-		"3 vfs_read+$BEHIND_FTRACE"
+	ctl_add "0 kp_tgt_caller$behind" "1 kp_tgt_plain" "2 kp_tgt_plain post" "3 vfs_read$behind"
 	optimization 1
 	ctl_del 0 1 2 3
 }
