@@ -8,6 +8,8 @@
  *
  * - nth: allocation number nth of the writing task fails, or with `within` set, in each call of
  *   that function
+ * - onwards: with `within`, all later allocations fail, too, and so do atomic ones: the kernel's
+ *   trees first try an atomic allocation, and then one that may sleep
  * - failed: number of failed allocations since nth was last set to a number other than 0
  * - where: the caller of the allocation that failed last
  */
@@ -145,6 +147,9 @@ static bool __kprobes kp_has_flags(const struct kp_site *site, struct pt_regs *r
 	return (gfp & has) && !(gfp & not);
 }
 
+static bool kp_onwards;
+module_param_named(onwards, kp_onwards, bool, 0600);
+
 /* Fail a call at its entry: the return address is on top of the stack. */
 static int __kprobes kp_alloc_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -152,9 +157,10 @@ static int __kprobes kp_alloc_pre(struct kprobe *kp, struct pt_regs *regs)
 
 	if (!kp_is_asking() || !kp_fail.nth)
 		return 0;
-	if (!kp_has_flags(site, regs, __GFP_DIRECT_RECLAIM, __GFP_NOFAIL))
+	if (!kp_has_flags(site, regs, kp_onwards ? ~0U : __GFP_DIRECT_RECLAIM, __GFP_NOFAIL))
 		return 0;
-	if (++kp_fail.count != kp_fail.nth)
+	kp_fail.count++;
+	if (kp_onwards ? kp_fail.count < kp_fail.nth : kp_fail.count != kp_fail.nth)
 		return 0;
 	kp_fail.where = *(void **)regs->sp;
 	kp_fail.failed++;
