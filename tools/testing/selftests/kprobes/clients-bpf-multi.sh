@@ -438,11 +438,16 @@ many_symbols() {
 
 # Symbols that wait must take little memory. Each needs some 230 bytes, or 400 as arrays are rounded
 # up. What is measured is how much less memory is free, so it includes what the loader needs: when
-# the link still kept 512 bytes for each symbol, the figure was 913.
+# the link still kept 512 bytes for each symbol, the figure was 913. Other memory is freed and
+# allocated meanwhile, so the smallest of three figures counts.
 waiting_is_small() {
 	many_symbols
-	linked -nw :
-	bytes=$(($(sed -n 's/^memory //p' "$TMP/linked") * 1024 / 20000))
+	bytes=100000
+	for _ in 1 2 3; do
+		linked -nw :
+		measured=$(($(sed -n 's/^memory //p' "$TMP/linked") * 1024 / 20000))
+		[ $measured -ge $bytes ] || bytes=$measured
+	done
 	ktap_print_msg "$bytes bytes a symbol"
 	at_most "bytes a symbol" $bytes 700
 	list_is_empty
