@@ -454,8 +454,9 @@ boot_only()
 	grep 'events: [1-9]' "$log.guest" || { tail -n 20 "$log.guest"; return 1; }
 }
 
-# key_of STAGE: prints a key for all files of the step's tree that this stage can depend on; with
-# TESTS=new, also for those of the step before
+# key_of STAGE: prints a hash of all files of the step's tree that this stage can depend on. A stage
+# need not run again while its hash is the same. With TESTS=new, guests also depend on the files of
+# the step before.
 key_of()
 {
 	local step of=("$commit")

@@ -298,8 +298,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * Call the pre_handlers. @several: walk the set, in which any number of probes have a
- * pre_handler; otherwise call the first pre_handler, which may be the dispatcher.
+ * Call the pre_handlers. @several: call those of all probes in the set that have one, of which
+ * there may be none. Otherwise call the pre_handler of probepoint_first().
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME

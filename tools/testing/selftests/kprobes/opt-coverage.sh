@@ -10,7 +10,8 @@
 . "$(dirname "$0")/functions.sh"
 
 step=${OPT_SHARE_STEP:-40}
-# in percent of all functions
+# The least share of functions that can be jump-optimised at their first, and at their second
+# instruction, in percent
 floor_first=${OPT_SHARE_FIRST:-88}
 floor_second=${OPT_SHARE_SECOND:-84}
 share=/sys/module/kp_coverage/parameters
