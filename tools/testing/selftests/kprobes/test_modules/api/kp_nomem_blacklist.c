@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A module with many blacklisted functions. The kernel needs several allocations to add their
- * ranges to the blacklist, so one of them can fail after others have been added.
- */
+/* A module with so many blacklisted functions that several allocations are needed to load it */
 #include <asm/asm.h>
 #include <linux/linkage.h>
 #include <linux/module.h>
@@ -16,12 +13,9 @@ asm(".macro KP_NOMEM_BLACKLISTED\n"
 	".size kp_nomem_blacklisted_\\@, . - kp_nomem_blacklisted_\\@\n\t"
 	".pushsection _kprobe_blacklist, \"aw\"\n\t"
 	_ASM_PTR " kp_nomem_blacklisted_\\@\n\t"
-	".popsection\n"
-	".endm\n\t"
+	".popsection\n\t.endm\n\t"
 	".pushsection .text, \"ax\"\n\t"
-	".rept 64\n\t"
-	"KP_NOMEM_BLACKLISTED\n\t"
-	".endr\n\t"
+	".rept 64\n\tKP_NOMEM_BLACKLISTED\n\t.endr\n\t"
 	".popsection");
 
 MODULE_DESCRIPTION("many blacklisted functions");
