@@ -172,7 +172,7 @@ enum kprobe_flag {
  *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
- * @refusal: for the kernel: the reason why the last registration was refused
+ * @refusal: for the kernel: why the last registration or enable_kprobes() was refused
  * @nmissed_disabled: for the kernel: how many of @nmissed are because of kprobe_disable_self()
  * @request: for the kernel: links the probes that have called kprobe_disable_self()
  *

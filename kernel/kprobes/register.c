@@ -103,11 +103,14 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 	return 0;
 }
 
-/* Record why the staging of a batch failed: out of memory, or refused by ftrace. */
+/*
+ * Record why the staging of a batch failed: out of memory, or refused by ftrace. At least one of
+ * the probes does not wait for its module, since those that wait stage nothing.
+ */
 static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
 	enum kprobe_reason why = KPROBE_REASON_NO_MEMORY;
-	int i, culprit = 0;
+	int i, culprit = -1;
 
 	if (err != -ENOMEM)
 		why = kprobe_ftrace_reason(err);
@@ -115,7 +118,8 @@ static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 		if (kprobe_is_waiting(kps[i]))
 			continue;
 		kps[i]->refusal = why;
-		if (!kprobe_ftrace(&kps[culprit]->point->kp) && kprobe_ftrace(&kps[i]->point->kp))
+		if (culprit < 0 || (!kprobe_ftrace(&kps[culprit]->point->kp) &&
+				    kprobe_ftrace(&kps[i]->point->kp)))
 			culprit = i;
 	}
 	/* Ftrace does not say which address it refused: log the first ftrace-based probe. */

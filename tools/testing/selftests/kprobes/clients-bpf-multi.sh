@@ -359,7 +359,7 @@ waits_for_module() {
 	refused 'No such file' -w
 }
 
-# with_many_symbols NAME...: adds names to those that many_symbols() writes
+# with_many_symbols NAME...: writes the list of many_symbols(), and the names after it
 with_many_symbols() {
 	many_symbols
 	printf '%s\n' "$@" >>"$TMP/list"
