@@ -157,6 +157,8 @@ load_module() {
 	else
 		refused=$((refused + 1))
 	fi
+	# If the next module gets the same address, what is left of this one goes with it: look now.
+	equal "allocations of the notifier that are left" "$(cat $PARAMETERS/kept)" 0
 	must cmp $KPROBES/blacklist "$TMP/blacklist"
 	some_fail
 }

@@ -12,6 +12,7 @@
  *   trees first try an atomic allocation, and then one that may sleep
  * - failed: number of failed allocations since nth was last set to a number other than 0
  * - where: the caller of the allocation that failed last
+ * - kept: number of allocations that the function `within` itself made and that are not freed
  */
 
 #include "kp_handlers.h"
@@ -336,6 +337,7 @@ KP_RETURN_HANDLER(__kprobes, kp_within_return, WRITE_ONCE(kp_fail.on, false))
 static int kp_within_set(const char *val, const struct kernel_param *param)
 {
 	unregister_kretprobe(&kp_within);
+	kp_nomem_clear_accounts();
 	strscpy(kp_within_name, val, sizeof(kp_within_name));
 	strim(kp_within_name);
 	if (!*kp_within_name)
@@ -357,6 +359,25 @@ static int kp_where_get(char *buf, const struct kernel_param *param)
 }
 
 module_param_call(where, NULL, kp_where_get, NULL, 0400);
+
+static int kp_kept_get(char *buf, const struct kernel_param *param)
+{
+	unsigned int i, nr = 0;
+	char caller[KSYM_SYMBOL_LEN];
+	void *mem;
+
+	/* What waits for a grace period counts as freed. */
+	rcu_barrier();
+	kvfree_rcu_barrier();
+	for (i = 0; i < ARRAY_SIZE(kp_accounts); i++) {
+		mem = READ_ONCE(kp_accounts[i].mem);
+		snprintf(caller, sizeof(caller), "%ps", kp_accounts[i].caller);
+		nr += mem && !strcmp(caller, kp_within_name);
+	}
+	return sysfs_emit(buf, "%u\n", nr);
+}
+
+module_param_call(kept, NULL, kp_kept_get, NULL, 0400);
 
 static void kp_nomem_exit(void)
 {
