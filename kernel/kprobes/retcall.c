@@ -150,8 +150,8 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	struct kretprobe_instance *none = NULL;
 
 	/*
-	 * Tell KCSAN that the accesses to the instance end here. The CPU needs
-	 * no barrier: no other CPU takes the instance from this cache.
+	 * Tell KCSAN that the accesses to the instance end here. The CPU needs no barrier: no other
+	 * CPU takes instances from @back, as it may from @own.
 	 */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))

@@ -278,8 +278,9 @@ static const char map_0f01[64 + 1] = {
 };
 
 /*
- * Bit masks of the instructions with the x87 opcodes d8 to df. @memory: by the middle field of the
- * ModRM byte, with an operand in memory. @reg: by the ModRM byte minus c0
+ * Which instructions exist with the x87 opcodes d8 to df, a bit for each. @memory: those with an
+ * operand in memory, by the middle field of the ModRM byte. @reg: the others, by the ModRM byte
+ * minus c0
  */
 static const struct {
 	u8 memory;

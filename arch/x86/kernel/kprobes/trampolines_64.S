@@ -318,8 +318,9 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 .Lkprobe_trampoline_resume:
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 	/*
-	 * Count the return here, before the flags are loaded, because the return thunk that counts
-	 * returns, call_depth_return_thunk(), changes flags. The RET below is a plain one then.
+	 * With call depth tracking, the return thunk counts returns, and changes flags. So count
+	 * this return here, before the flags are loaded. The trampoline then ends with a plain ret
+	 * in place of the thunk.
 	 */
 	ALTERNATIVE "jmp .Lresume_counted", "", X86_FEATURE_CALL_DEPTH
 	CALL_THUNKS_DEBUG_INC_RETS

@@ -193,9 +193,8 @@ with_probes() {
 	unload kp_functions
 }
 
-# Read /proc/kallsyms before there are probes. vsnprintf() prints each line of the file: with a
-# probe on each of its instructions, the kernel would be busy with the rest of the file for up to a
-# minute.
+# Search /proc/kallsyms before there are probes. The kernel prints each line of the file with
+# vsnprintf(): with a probe on each instruction of vsnprintf(), this would take up to a minute.
 sha256=328de8f1895f8bb09f6e6b4c2012ef2b2a6f067cd002794b750aa040a6f6d8bd
 if ! has_symbol sha256_final; then
 	ktap_print_msg "the kernel has no sha256_final()"

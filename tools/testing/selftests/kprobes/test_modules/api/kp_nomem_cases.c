@@ -44,7 +44,10 @@ struct kp_plan {
 	unsigned int reserved;
 	int maxactive;
 	size_t data_size;
-	/* @passes: repetitions. @stride: only every nth allocation is made to fail. */
+	/*
+	 * The plan is carried out again and again, and each time one allocation fails: number N,
+	 * N + @stride, N + 2 * @stride and so on. This is done for @passes values of N.
+	 */
 	unsigned int passes;
 	unsigned int stride;
 	/* Minimum number of allocations of the plan */

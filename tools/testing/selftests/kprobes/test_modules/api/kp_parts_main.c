@@ -6,7 +6,7 @@
  */
 
 #include "kp_parts.h"
-/* With lockdep, the parts refer to symbols that kprobes exports for KUnit. */
+/* With lockdep, assertions in that copy need kprobe_mutex, which is exported for KUnit only. */
 #include "../kp_symbol.h"
 
 KP_SUITES("KUnit tests of slots, deferred frees, pools and filters of kprobes",

@@ -166,8 +166,10 @@ static u8 *kp_find_nops(void)
 }
 
 /*
- * An int3 turns interrupts off, and counts as a region without preemption. Post_handlers are called
- * from the int3 or, as for a jump, from a trampoline.
+ * @seen: what a handler has seen. Its context must be that of the probed function, but with
+ * preemption disabled once more. If an int3 calls the handler, interrupts are off, and the int3
+ * adds PREEMPT_OFFSET to the count in any kernel. If a trampoline calls it, as for a jump and for
+ * some post_handlers, a kernel without CONFIG_PREEMPT_COUNT may not count that.
  */
 static void kp_expect_same(struct kunit *test, const struct kp_seen *seen)
 {

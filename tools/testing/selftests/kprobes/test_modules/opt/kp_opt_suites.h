@@ -86,7 +86,10 @@ extern const u32 kp_opt_codes_nr;
 extern const char kp_opt_names[];
 void kp_opt_text(void);
 
-/* kp_opt_hides_probed loads an address in the JTPR of kp_opt_hidden_probed. */
+/*
+ * The instruction at kp_opt_hides_probed loads an address that a jump at kp_opt_hidden_probed would
+ * overwrite, so an indirect jump may lead there.
+ */
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];
 
