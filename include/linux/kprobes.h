@@ -77,9 +77,9 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * @regs: registers as at the exception
  * @trapnr: number of the exception, as the architecture counts them
  *
- * It is not called for exceptions that it raises itself. On x86 it is not called for #DB and #MC;
- * on other architectures it is called for page faults only. If an out-of-line copy of the
- * instruction raised the exception, the instruction pointer in @regs is the probed address;
+ * A fault_handler is not called for exceptions that it raises itself. On x86 it is not called for
+ * #DB and #MC; on other architectures it is called for page faults only. If an out-of-line copy of
+ * the instruction raised the exception, the instruction pointer in @regs is the probed address;
  * resuming there executes the instruction again, and is a new hit except on x86.
  *
  * Context: exception, with preemption disabled; on x86 with interrupts disabled, too. Must not
@@ -283,8 +283,8 @@ struct kretprobe_instance {
  *	shared pool it is @cache, for others a sentinel that is never NULL.
  * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
  *	others it is a per-CPU sentinel that is always NULL.
- * @own: one instance for each CPU if the pool is of fixed size. Other CPUs may take it, too.
- *	NULL if there is none.
+ * @own: one instance for each CPU if the pool is of fixed size. Other CPUs may take a CPU's
+ *	instance, too. NULL if the pool is shared, or has no more instances than there are CPUs.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
  * @simple: the pool is shared, and when the return probe was registered it had no data and no
@@ -342,7 +342,7 @@ static inline bool kprobe_gone(struct kprobe *p)
  * kprobe_disabled() - is a probe disabled, or has its text been freed?
  * @p: a registered probe
  *
- * It does not depend on debugfs kprobes/enabled.
+ * The result does not depend on debugfs kprobes/enabled.
  *
  * Return: true if one of the two is the case, so no hit calls @p.
  */
@@ -504,7 +504,7 @@ void wait_for_kprobe_optimizer(void);
  * struct optimized_kprobe - stands for a probepoint in the jump hooks of architectures whose hooks
  *	do not take a struct probepoint
  * @kp: the kprobe that stands for the probepoint
- * @list: links it on the argument of arch_optimize_kprobes()
+ * @list: links the probepoints on the list that is passed to arch_optimize_kprobes()
  * @optinsn: the architecture's data on the jump and the detour buffer
  */
 struct optimized_kprobe {
@@ -527,7 +527,10 @@ static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *re
 	p->pre_handler(p, regs);
 }
 
-/* Architectures whose hooks do not take a struct probepoint provide these if they have jumps. */
+/*
+ * Architectures whose hooks do not take a struct probepoint provide these if they can optimise
+ * probepoints with jumps.
+ */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig);
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);

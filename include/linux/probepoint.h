@@ -67,7 +67,7 @@ struct probe_set {
  * @PROBEPOINT_DISARMED: the original; there are no hits
  * @PROBEPOINT_ARMED: a breakpoint
  * @PROBEPOINT_QUEUED: a breakpoint, whose hits are redirected to the detour buffer. The jump
- *	is written when no task can be inside the DCR any more.
+ *	is written when no task can be inside the DCR (detoured code region) any more.
  * @PROBEPOINT_OPTIMIZED: a jump to the detour buffer
  * @PROBEPOINT_FTRACE: a call of ftrace
  * @PROBEPOINT_GONE: the text has been unloaded or freed; there are no hits any more
@@ -101,7 +101,7 @@ struct kprobe_deferred {
  * @leave: links the probepoints that are being unoptimised
  * @checked: the safety check is complete
  * @post: the detour buffer calls post_handlers
- * @dcr_size: size of the DCR in bytes, if the safety check has passed
+ * @dcr_size: size of the DCR (detoured code region) in bytes, if the safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_REASON_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_REASON_NONE
  * @deferred_slot: frees the detour buffer
@@ -231,7 +231,10 @@ extern struct probepoint_table __rcu *probepoint_table;
 #define PROBEPOINT_HASH_FACTOR	GOLDEN_RATIO_32
 #endif
 
-/* Return: the index at which a search for @addr begins: hash_long(), with the table's shift. */
+/*
+ * Return: the index at which a search for @addr begins. It is computed as by hash_long(), but the
+ * table has the shift ready.
+ */
 static __always_inline
 unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
 {
@@ -376,9 +379,9 @@ bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
  * @p: the probe
  *
  * Handlers of such a probe expect to be called while another handler runs in the same context,
- * anywhere in the functions that the other one calls. A probe with a post_handler never nests: the
- * post_handler would need a level after the instruction, where it is not known that the hit was
- * nested.
+ * anywhere in the functions that the other one calls. A probe with a post_handler never nests: when
+ * the post_handler is to be called, after the instruction, it is not known any more that the hit
+ * was nested.
  *
  * Context: any, with preemption disabled.
  *
@@ -470,7 +473,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 /**
  * struct kprobe_jump - an address whose safety check is to be done
  * @addr: the probed address
- * @dcr_size: result: size of the DCR in bytes
+ * @dcr_size: result: size of the DCR (detoured code region) in bytes
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_REASON_NONE
  * @serial: for the core: &struct probepoint.serial
  */

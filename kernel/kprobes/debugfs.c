@@ -82,7 +82,7 @@ static void kprobe_list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
-/* Show an address, or 0 if /proc/kallsyms also hides addresses from the reader. */
+/* Show an address; show 0 to a reader from whom /proc/kallsyms hides addresses, too. */
 static void kprobe_list_show_address(struct seq_file *m, const char *prefix, unsigned long addr)
 {
 	if (!kallsyms_show_value(m->file->f_cred))
@@ -144,8 +144,8 @@ static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
 
 /*
  * Show all probes at an address, including those of GONE probepoints, whose text was freed and
- * reused. One seq_file record, because the next read resumes at the following address. @show
- * prints the line of a probe.
+ * reused. They are one record of seq_file, because the next read resumes at the following address.
+ * @show prints the line of a probe.
  */
 static void kprobe_list_show_probes(struct seq_file *m, struct probepoint *pp,
 				    void (*show)(struct seq_file *m, struct kprobe *p))

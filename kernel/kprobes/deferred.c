@@ -8,7 +8,7 @@
  * waits for idle tasks, which tasks RCU does not.
  *
  * queue_rcu_work() alone waits for RCU only, so the callback of call_rcu_tasks() calls it. No
- * thread waits for the grace periods, since a busy task can delay the one of tasks RCU without
+ * thread waits for the grace periods, since a busy task can delay a tasks-RCU grace period without
  * bounds.
  *
  * kprobe_mutex guards the lists.
@@ -21,7 +21,7 @@
 
 #include "internal.h"
 
-/* Number of objects to free before kprobe_mutex is released */
+/* Maximum number of objects that are freed before kprobe_mutex is released */
 #define FREE_BATCH	128
 
 /* Memory that waits for the current grace periods, and memory that waits for the next ones */

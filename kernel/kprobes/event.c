@@ -21,8 +21,9 @@
 #include "internal.h"
 
 /*
- * For so many names, it takes less time to look at all symbols of the kernel than to search for
- * each name. A search expands some twenty symbols, each after a walk over up to 255 others.
+ * With this many names or more, it takes less time to look at all symbols of the kernel than to
+ * search for each name. Such a search expands some twenty symbols, each after a walk over up to 255
+ * others.
  */
 #define SEARCH_ALL	4096
 
@@ -57,9 +58,9 @@ static int event_count_if_same(void *data, const char *name, unsigned long addr)
 
 #ifdef CONFIG_MODULES
 /*
- * Count symbols of the module whose name is before @colon. kprobe_mutex is held, so do not use
- * module_kallsyms_on_each_symbol(), which takes module_mutex: a task that unloads a module holds
- * module_mutex during a grace period.
+ * Count the symbols with a name in one module. @symbol is MODULE:NAME, and @colon points to its
+ * colon. kprobe_mutex is held, so do not use module_kallsyms_on_each_symbol(), which takes
+ * module_mutex: a task that unloads a module holds module_mutex during a grace period.
  */
 static unsigned int event_count_in_module(const char *symbol, const char *colon)
 {
@@ -172,7 +173,7 @@ static int event_search_each(struct symbol_search *search)
 
 /**
  * kprobe_find_symbols() - find the symbols with some names
- * @syms: sorted names, none of them twice. "module:symbol" is no name.
+ * @syms: sorted names, none of them twice. A name "module:symbol" is ignored.
  * @nr: the number of names
  * @addrs: an array of zeros; result: the addresses of the names that the kernel has. Those of
  *	modules stay 0: a module may be unloaded, and another one be loaded there. All stay 0 on
@@ -239,8 +240,8 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 /*
  * May a kprobe event have its probe at this address?
  *
- * If symbol_name has no module, the probe cannot wait for one. Then the code that parses the
- * event has counted the symbols of that name before.
+ * Count the symbols only if symbol_name names a module: the probe may have waited for that module.
+ * Otherwise the code that parses the event has already counted them.
  *
  * Context: kprobe_mutex is held.
  *

@@ -9,8 +9,8 @@
  *
  * A location with wildcards stands for many places. The write looks up the functions. Their places
  * are checked in batches, when the file is read. So each line is true at the time of the read, and
- * no other task waits until the whole list has been read. A function whose text was freed after the
- * write is left out.
+ * no other task has to wait for kprobe_mutex until the whole list has been read. A function whose
+ * text was freed after the write is left out.
  *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
  * that mutex. The answer for a single location is computed by the write, not by each read.
@@ -231,8 +231,8 @@ static bool explain_in_module(unsigned long addr, const char *pattern)
 }
 
 /*
- * kallsyms calls this for each symbol: add those that match. Return: 0; or -ENOMEM or -EINTR, which
- * end the search.
+ * kallsyms calls this for each symbol: add the function if it matches. Return: 0; or -ENOMEM or
+ * -EINTR, which end the search.
  */
 static int explain_add_function(void *data, const char *name, unsigned long addr)
 {
@@ -266,7 +266,7 @@ static int explain_add_match(void *data, unsigned long addr)
 	return explain_add_function(search, search->name, addr);
 }
 
-/* Add functions of the kernel. Without wildcards, kallsyms finds the name faster. */
+/* Add functions of the kernel. kallsyms has a faster search for a name without wildcards. */
 static int explain_search_kernel(struct function_search *search)
 {
 	if (strpbrk(search->name, "*?["))
@@ -302,8 +302,9 @@ static void explain_free_places(struct place_list *list)
 }
 
 /*
- * Find the functions that a location with wildcards stands for. Its symbol is changed. Return: the
- * list, or an error: -ENOENT if there is no such function, -EINTR, or -ENOMEM.
+ * Find the functions that a location with wildcards stands for. This splits the string @l->symbol
+ * at its colon. Return: the list, or an error: -ENOENT if there is no such function, -EINTR, or
+ * -ENOMEM.
  */
 static struct place_list *explain_find_places(const struct location *l)
 {
@@ -577,7 +578,10 @@ static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 			       "an address that is only stored in a struct kprobe looks the same");
 }
 
-/* Print how many symbols have the name, and how to find them: "[v]fs_read" is a pattern. */
+/*
+ * Print how many symbols have the name, and how to list them: "[v]fs_read" is a pattern that
+ * matches all symbols of the name vfs_read.
+ */
 static void explain_print_symbols(struct explain_file *f, const struct question *q)
 {
 	const char *symbol = q->pp.kp.symbol_name;
@@ -769,8 +773,8 @@ static int explain_parse(char *text, struct location *l)
 	}
 	l->symbol = text;
 	/*
-	 * Test this before the offset is cut off, so that "+*" makes @text a
-	 * pattern, too.
+	 * Look for wildcards before the offset is cut off, so that the offset
+	 * "*" counts, too.
 	 */
 	l->many = strpbrk(text, "*?[");
 	offset = strchr(text, '+');

@@ -42,7 +42,7 @@ enum jprobe_misuse {
  * struct before_handler - state from before a handler, to check or to restore after it
  * @count: preempt_count
  * @flags: the interrupt flag, as local_save_flags() saves it
- * @rethooks: the first on the task's list of rethook nodes
+ * @rethooks: the first node on the task's list of rethook nodes
  */
 struct before_handler {
 	int count;
@@ -54,8 +54,9 @@ struct before_handler {
 
 /*
  * Recycle rethook nodes of calls that jprobe_return() dropped. These calls never return to
- * rethook's trampoline: it would use their nodes for the next call that does return there.
- * Interrupts add nodes, too, but remove them before they return.
+ * rethook's trampoline. If their nodes stayed on the list, the trampoline would use them for the
+ * next call that does return to it. Interrupts also add nodes, but remove their nodes before they
+ * return.
  */
 static __always_inline void jprobe_drop_rethooks(const struct before_handler *before)
 {
@@ -133,7 +134,7 @@ static int __kprobes jprobe_call_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Is @p the kp of a jprobe? Also if kprobe_disable_self() has replaced its pre_handler. */
+/* Is @p the kp of a jprobe? kprobe_disable_self() may have replaced its pre_handler. */
 bool __kprobes is_jprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == jprobe_call_handler;
@@ -228,8 +229,8 @@ EXPORT_SYMBOL_GPL(register_jprobe);
 
 /**
  * unregister_jprobes() - unregister several jprobes
- * @jps: the jprobes. A member may be NULL; if it is not registered, its addr is set to
- *	NULL.
+ * @jps: the jprobes. A member may be NULL. If a jprobe is not registered, its addr is set to NULL,
+ *	as a sign to the caller.
  * @num: number of jprobes
  *
  * Context: sleeps; takes kprobe_mutex.

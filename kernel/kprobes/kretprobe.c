@@ -135,8 +135,8 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
 
 /**
  * unregister_kretprobes() - unregister several return probes
- * @rps: the return probes. A member may be NULL; if it is not registered, its addr is set
- *	to NULL.
+ * @rps: the return probes. A member may be NULL. If a return probe is not registered, its addr is
+ *	set to NULL, as a sign to the caller.
  * @num: number of return probes
  *
  * It does not wait for calls that have not returned yet.

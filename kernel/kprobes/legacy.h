@@ -10,7 +10,10 @@
 #include <linux/kprobes.h>
 #include <linux/probepoint.h>
 
-/* Nothing to do. X86 enables checks for slots in its exception handlers and unwinders. */
+/*
+ * Does nothing on these architectures. On x86, this hook enables checks for slots in exception
+ * handlers and unwinders.
+ */
 static inline void arch_begin_kprobes(void) { }
 
 static inline void arch_remove_probepoint(struct probepoint *pp)
@@ -21,7 +24,10 @@ static inline void arch_remove_probepoint(struct probepoint *pp)
 	arch_remove_kprobe(&pp->kp);
 }
 
-/* There is only one form of slot. If there are post_handlers, a hit single-steps the copy. */
+/*
+ * These architectures have only one form of slot, so there is nothing to change: the slot is also
+ * right for post_handlers, for which a hit single-steps the copy.
+ */
 static inline
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
 {
@@ -55,8 +61,9 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 #ifdef CONFIG_OPTPROBES
 
 /*
- * A jump replaces one instruction, which control flow cannot enter. arch_prepare_optimized_kprobe()
- * checks whether it can be executed in a detour buffer.
+ * On these architectures a jump replaces only one instruction. Control flow cannot enter the middle
+ * of that, so no jump is refused here. arch_prepare_optimized_kprobe() checks later whether the
+ * instruction can be executed in a detour buffer.
  */
 static inline int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 {
@@ -86,7 +93,7 @@ static inline void arch_break_jump(struct probepoint *pp)
 /* A jump is no longer than a breakpoint, so arch_break_jump() has overwritten all of it. */
 static inline void arch_restore_jump(struct probepoint *pp) { }
 
-/* Here arch_check_jumps() reads no text, so it keeps no data on modules that had to be freed. */
+/* Here arch_check_jumps() reads no text, so it keeps no data on modules that could become stale. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
 /* A jump covers only one instruction. With a post_handler, even an empty one, there is no jump. */

@@ -4,8 +4,8 @@
  *
  * The core calls hooks that take a struct probepoint. This file and legacy.h pass the struct kprobe
  * that is embedded there to the older hooks of these architectures. The architectures keep the
- * instruction in its ainsn, and call its handlers, which are the core's dispatchers, see set.c.
- * They also define current_kprobe and kprobe_ctlblk.
+ * instruction in the ainsn of this struct kprobe, and call its handlers, which are the core's
+ * dispatchers, see set.c. They also define current_kprobe and kprobe_ctlblk.
  *
  * Some of these hooks write slots by patching text, and decode text that they
  * patched. So the hooks that prepare, arm or disarm a probe are called with
@@ -31,7 +31,8 @@ static struct kprobe kprobe_busy;
 /**
  * kprobe_busy_begin() - begin to count hits of this CPU as missed
  *
- * For code that calls handlers outside a hit. Calls do not nest.
+ * For code that calls handlers outside a hit. It must not be called again before
+ * kprobe_busy_end().
  *
  * Context: disables preemption until kprobe_busy_end().
  */

@@ -39,7 +39,7 @@
 
 /**
  * struct detour_page - a page of detour buffers
- * @rcu: frees the structure after readers of the list
+ * @rcu: frees the structure when no reader of the list uses it any more
  * @list: links all pages
  * @text: the page
  * @used: bitmap of the buffers in use
@@ -113,7 +113,9 @@ static void detour_page_destroy(struct detour_page *dp)
 /**
  * get_optinsn_slot() - allocate a detour buffer
  *
- * For arch_prepare_optimized_kprobe(). Context: sleeps; kprobe_mutex is held.
+ * arch_prepare_optimized_kprobe() calls this.
+ *
+ * Context: sleeps; kprobe_mutex is held.
  *
  * Return: the buffer, of MAX_OPTINSN_SIZE instructions; or NULL if there is no memory for it.
  */

@@ -97,7 +97,7 @@ bool kprobe_module_ready(const struct module *mod)
  * @mod: the module
  * @addr: the address to probe
  *
- * As long as kprobe_mutex is held, the text stays: the notifier takes it before the text is freed.
+ * As long as kprobe_mutex is held, the text is not freed: the notifier takes the mutex before.
  *
  * Context: kprobe_mutex is held, and preemption is disabled.
  *
@@ -160,7 +160,7 @@ static int kprobe_module_notify(struct notifier_block *nb, unsigned long state,
 /*
  * The priority makes this the first notifier that is called. So the blacklist of a module is in
  * force before other notifiers can probe the module, and the flags of probes are up to date when
- * they read them.
+ * other notifiers read them.
  */
 static struct notifier_block kprobe_module_nb = {
 	.notifier_call = kprobe_module_notify,

@@ -59,7 +59,7 @@
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/* Probepoints that wait for step 1, for step 2, and for step 4, see the top of this file */
+/* Probepoints that wait for step 1, step 2 and step 4 of a round, see the top of this file */
 static LIST_HEAD(unchecked);
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
@@ -102,7 +102,10 @@ static unsigned long optimizer_addr(const struct probepoint *pp)
 	return (unsigned long)pp->addr;
 }
 
-/* The end of the DCR; before the safety check, the end of the largest possible DCR. */
+/*
+ * Return the end of the DCR (detoured code region); before the safety check, whose result is not
+ * known yet, the end of the largest possible DCR.
+ */
 static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 {
 	return optimizer_addr(pp) + (pp->jump.checked ? pp->jump.dcr_size : KPROBE_DCR_MAX);
@@ -150,7 +153,10 @@ static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
 								  lockdep_is_held(&kprobe_mutex)));
 }
 
-/* Is another probepoint armed in the DCR of @pp? A jump would overwrite its breakpoint. */
+/*
+ * Is another probepoint armed in the DCR (detoured code region) of @pp? A jump would overwrite its
+ * breakpoint.
+ */
 static bool optimizer_is_blocked(struct probepoint *pp)
 {
 	return optimizer_is_armed_between(optimizer_addr(pp), optimizer_dcr_end(pp));
@@ -170,7 +176,7 @@ static void optimizer_show_optimized(struct probepoint *pp, bool optimized)
 
 /*
  * Make the worker run after @delay, unless it is queued already. Early in boot there is no thread:
- * optimizer_init() queues the worker then.
+ * optimizer_init() queues the worker later.
  */
 static void optimizer_queue_worker(unsigned long delay)
 {
@@ -233,7 +239,10 @@ static void optimizer_unoptimize(struct list_head *leave)
 			arch_restore_jump(pp);
 		cond_resched();
 	}
-	/* After this, a hit may resume in the slot again, and continue in the original JTPR. */
+	/*
+	 * After this, a hit may resume in the slot again, and continue with the instructions that
+	 * the jump had overwritten.
+	 */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry_safe(pp, next, leave, jump.leave) {
@@ -255,7 +264,7 @@ static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leav
  * @changes: the batch. Its sets are published, and its text is not patched yet.
  *
  * These are probepoints of the batch that are about to be disarmed, and probepoints whose DCR
- * has a probepoint that is about to be armed.
+ * (detoured code region) has a probepoint that is about to be armed.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -384,7 +393,10 @@ void optimizer_changed(struct probepoint *pp)
 		optimizer_enqueue(pp);
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
-	/* @pp was disarmed, and no longer prevents the jumps of probepoints whose DCR it is in. */
+	/*
+	 * @pp was disarmed: it no longer prevents the jump of another probepoint whose DCR
+	 * (detoured code region) contains it.
+	 */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
 	     other = probepoint_prev(other))
@@ -682,9 +694,10 @@ static int optimizer_make_detour(struct probepoint *pp)
 }
 
 /*
- * Build the detour buffer of a probepoint, and queue it for its jump. If it has a jump, to a buffer
- * that does not suit its post_handlers, remove that jump first. Do nothing if the probepoint is not
- * armed, or cannot have a jump now. Return: 0; or -ENOMEM, and it is pending again.
+ * Build the detour buffer of a probepoint, and queue the probepoint for its jump. If it already has
+ * a jump, to a buffer that does not suit its post_handlers, remove that jump first. Do nothing if
+ * the probepoint is not armed, or cannot have a jump now. Return: 0; or -ENOMEM, and the probepoint
+ * is pending again.
  */
 static int optimizer_prepare_one(struct probepoint *pp)
 {
@@ -749,8 +762,8 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 }
 
 /*
- * Write the jumps of up to OPTIMIZER_BATCH queued probepoints, in whose DCRs no task is. Return:
- * false if no probepoint was queued any more.
+ * Write the jumps of up to OPTIMIZER_BATCH queued probepoints. No task is in the instructions that
+ * the jumps overwrite. Return: false if no probepoint was queued any more.
  */
 static bool optimizer_install_jumps(void)
 {
@@ -796,8 +809,8 @@ static void optimizer_end_round(void)
 }
 
 /*
- * synchronize_rcu_tasks() in another task state: the thread counts neither as load nor as hung,
- * and does not prevent the system from being suspended.
+ * Like synchronize_rcu_tasks(), but wait in another task state, in which the thread counts neither
+ * as load nor as hung, and does not prevent the system from being suspended.
  */
 static void optimizer_wait_for_tasks(void)
 {
@@ -826,9 +839,10 @@ static void optimizer_work_fn(struct kthread_work *work)
 		}
 		if (waiting) {
 			/*
-			 * Tasks RCU waits for tasks that were preempted in the DCR, or in a slot
-			 * from which they would continue there. RCU waits for current hits, and
-			 * for idle tasks, which tasks RCU does not wait for.
+			 * Tasks RCU waits for tasks that were preempted in the instructions that a
+			 * jump will overwrite, or in a slot from which they would continue there.
+			 * RCU waits for current hits, and for idle tasks, which tasks RCU does not
+			 * wait for.
 			 */
 			optimizer_wait_for_tasks();
 			synchronize_rcu();

@@ -183,8 +183,8 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 		return why;
 	}
 	/*
-	 * The check of the text searches the jump labels of a module: while this is held, none is
-	 * added, removed or patched.
+	 * The check of the text searches the jump labels of a module: while jump_label_lock() is
+	 * held, none is added, removed or patched.
 	 */
 	jump_label_lock();
 	preempt_disable();

@@ -391,7 +391,7 @@ bool pool_del_chunk(struct kretprobe_chunk *c)
 	struct chunk_group *g = c->group;
 	struct kretprobe_pool *pool = g->pool;
 
-	/* From here on no hit can take an instance of the chunk. */
+	/* If all instances are free, clear their bits: from now on no hit can take one of them. */
 	if (cmpxchg(&c->free, c->full, 0) != c->full)
 		return false;
 	WRITE_ONCE(g->chunk[c->index], NULL);
@@ -472,9 +472,9 @@ fail:
 /*
  * Return the per-CPU cache of a pool.
  *
- * Each CPU's part holds one free instance, or NULL. xchg() with NULL takes the instance;
- * cmpxchg() of NULL with an instance gives the instance back. If the pool has a fixed size, both
- * have to be atomic for all CPUs, since other CPUs take the instance, too.
+ * Each CPU's part holds one free instance, or NULL. A hit takes the instance by replacing it with
+ * NULL. A return gives an instance back by a cmpxchg() from NULL to the instance. If the pool has a
+ * fixed size, both have to be atomic for all CPUs, since other CPUs take the instance, too.
  *
  * Return: the cache, or NULL if the pool has none.
  */
@@ -487,7 +487,7 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
  * kretprobe_pool_drop() - subtract an instance from the pool's count, instead of giving it back
  * @pool: a pool of fixed size
  *
- * For a call that ends after its return probe was unregistered.
+ * Called when a call ends whose return probe has been unregistered.
  *
  * Context: any.
  *

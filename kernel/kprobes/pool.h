@@ -88,14 +88,15 @@ enum pool_growth {
  * @chunk_bytes: bytes of a chunk
  * @nr_probes: shared only: number of return probes that share the pool
  * @left: fixed size only: the number of instances that kretprobe_pool_drop() and
- *	kretprobe_pool_drain() have not counted yet, plus one until the latter is called
+ *	kretprobe_pool_drain() have not counted yet, plus one until kretprobe_pool_drain() is
+ *	called
  * @room: all groups before this one are full
  * @nr_groups: number of elements of @group
  * @avail: bitmap of the groups that may have a free instance
  * @group: the groups, which are created in order; NULL after the last one
  *
- * It is not an objpool: an objpool has a fixed number of objects, and cannot be walked, which
- * kretprobe_pools_replace_dead() has to do.
+ * The pool is not an objpool: an objpool has a fixed number of objects, and its objects cannot be
+ * walked, which kretprobe_pools_replace_dead() has to do.
  */
 struct kretprobe_pool {
 	struct kretprobe_chunk **first;

@@ -41,7 +41,7 @@
  *
  * When a hit requests more instances, about half of the base is still free. That
  * must be enough for all calls that begin before the worker runs. If many tasks
- * are ready to run, these can be hundreds.
+ * are ready to run, there can be hundreds of such calls.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16
@@ -52,8 +52,8 @@
 
 /*
  * The maximum number of groups of a pool. A group has up to BITS_PER_LONG chunks, so on 64-bit
- * machines these are 960 MiB of 4-KiB chunks. A struct kretprobe_pool has a pointer for each group,
- * and so fits into 32 KiB, on 32-bit machines into 8 KiB.
+ * machines a pool with chunks of 4 KiB can have up to 960 MiB. A struct kretprobe_pool has a
+ * pointer for each group, and so fits into 32 KiB, on 32-bit machines into 8 KiB.
  */
 #define NR_GROUPS		(60 * BITS_PER_LONG)
 
@@ -75,7 +75,7 @@ static struct kretprobe_pool *shared[NR_CLASSES];
  * @cache: for each pool, a free instance, or NULL
  * @hint: for each pool, see &struct kretprobe_pool
  * @work: allocates chunks if @wanted
- * @wanted: a hit on this CPU has requested chunks, and grow_work does not run
+ * @wanted: a hit on this CPU has requested chunks while grow_work was pending already
  */
 struct pool_cpu {
 	struct kretprobe_instance *cache[NR_CLASSES];
@@ -113,7 +113,7 @@ static enum pool_growth pool_grow_by_chunk(struct kretprobe_pool *pool, gfp_t gf
 	return POOL_MAY_GROW;
 }
 
-/* Count the instances of a shared pool that calls use. */
+/* Count how many instances of a shared pool are used by calls. */
 static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 {
 	const struct kretprobe_chunk *c = NULL;
@@ -137,8 +137,8 @@ static unsigned int pool_nr_total(const struct kretprobe_pool *pool)
 }
 
 /*
- * How many instances should a shared pool have if calls use @nr_taken of them? No others if no
- * return probe uses the pool any more.
+ * Return how many instances a shared pool should have if calls use @nr_taken of them. If no return
+ * probe uses the pool any more, it needs only those.
  */
 static unsigned int pool_target(const struct kretprobe_pool *pool, unsigned int nr_taken)
 {
@@ -160,8 +160,9 @@ static void pool_grow_all(struct work_struct *work);
 static DECLARE_WORK(grow_work, pool_grow_all);
 
 /*
- * For @grow_work; created with the first shared pool. Its threads run on any CPU that is not
- * isolated. High priority: many tasks may be ready to run, and about to need an instance.
+ * The workqueue of @grow_work, created with the first shared pool. Its threads run on any CPU that
+ * is not isolated. They have high priority, since many tasks may be ready to run, and may soon need
+ * an instance.
  */
 static struct workqueue_struct *pool_wq;
 
@@ -215,8 +216,8 @@ static void pool_flush_cache(void *data)
 }
 
 /*
- * Is a CPU isolated by isolcpus=, nohz_full=, or cpusets? Preemption is disabled: cpusets free
- * their mask by RCU.
+ * Is a CPU isolated by isolcpus=, nohz_full=, or cpusets? The caller has preemption disabled, since
+ * cpusets free their mask by RCU.
  */
 static bool pool_is_isolated(int cpu)
 {
@@ -231,11 +232,13 @@ static bool pool_may_interrupt(int cpu, void *data)
 }
 
 /*
- * Give back the instances in the caches of all CPUs, also of offline ones. As long as calls are
- * tracked, only the CPU itself may change its cache, and an isolated CPU is not interrupted for
- * that: it keeps its instance until the pool has no return probes and no call is tracked any more.
- * Then no CPU changes any cache: a call that was tracked when pool_nr_taken() began is counted
- * there until its instance is in a cache, or is free.
+ * Give back the instances in the caches of all CPUs, also of offline ones.
+ *
+ * As long as calls are tracked, no CPU may change the cache of another online CPU, so each CPU is
+ * interrupted to empty its own cache. Isolated CPUs are not interrupted, and keep their instance.
+ * Once the pool has no return probes and no call is tracked any more (@idle), this function empties
+ * all caches itself, since hits and returns do not change them any more. pool_nr_taken() detects
+ * that: it counts a call until the call's instance is in a cache, or is free.
  */
 static void pool_flush_caches(struct kretprobe_pool *pool)
 {
@@ -361,7 +364,7 @@ static struct kprobe_request growth_request = { .queue = pool_run_worker };
  * Before the only idle thread of a worker pool runs a work item, it creates a
  * second thread. That may take long while many tasks are ready to run, so queue
  * a work item now, before a hit needs the worker. Several CPUs share a worker
- * pool of an unbound queue.
+ * pool of an unbound queue; a work item for each CPU reaches all worker pools.
  */
 static void pool_wake_workers(void)
 {

@@ -196,7 +196,8 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 /**
  * probepoint_attach() - attach a probe to the probepoint of an address
  * @p: the probe; its other fields do not change
- * @place: the address. The end of the batch unpins the module; after an error, the caller must.
+ * @place: the address, and its module, which is pinned. The end of the batch unpins the module;
+ *	after an error, the caller must do so.
  * @changes: the batch
  * @why: result: the reason for an error
  *
@@ -248,7 +249,7 @@ static void probepoint_release(struct kprobe_deferred *deferred)
 		arch_remove_probepoint(pp);
 	pp->removed = true;
 	/*
-	 * Its detour buffers were queued before its slot, so they have been
+	 * The detour buffers were passed to kprobe_defer_free() before the slot, so they have been
 	 * freed.
 	 */
 	if (pp->dead && !WARN_ON_ONCE(pp->nr_slots))
@@ -280,8 +281,9 @@ void probepoint_free(struct probepoint *pp)
 	rb_erase(&pp->node, &probepoints);
 	if (!pp->published && pp->state != PROBEPOINT_GONE) {
 		/*
-		 * No hit has found the probepoint, so no task is in its slot. But an unwinder may
-		 * have found it by an address of the slot.
+		 * No hit has found the probepoint, so no task is in its slot: free the slot now.
+		 * But free the probepoint after a grace period: an unwinder may have found it by a
+		 * stale address that happens to be in the slot.
 		 */
 		arch_remove_probepoint(pp);
 		pp->removed = true;
@@ -289,7 +291,10 @@ void probepoint_free(struct probepoint *pp)
 			kfree_rcu(pp, rcu);
 			return;
 		}
-		/* The batch that failed had replaced the slot: the old slot must be freed first. */
+		/*
+		 * The batch replaced the slot before it failed, and the old slot is not freed yet:
+		 * free the probepoint after it.
+		 */
 	}
 	probepoint_unpublish(pp);
 	pp->dead = true;
@@ -297,7 +302,8 @@ void probepoint_free(struct probepoint *pp)
 }
 
 /**
- * probepoint_kill() - set a probepoint's state to GONE, and mark its probes or let them wait
+ * probepoint_kill() - set a probepoint's state to GONE; mark its probes GONE, or let them wait for
+ *	their module
  * @pp: the probepoint; its text is the original, and no probe is called
  */
 void probepoint_kill(struct probepoint *pp)

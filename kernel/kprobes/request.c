@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: work that hits request.
+ * Kernel probes: let hits request work items.
  *
  * A hit may be in any context, so it cannot queue a work item. It puts a request on a list that
  * all CPUs share, and queues an irq_work on its CPU, which queues the work items of all requests
  * on the list.
  *
- * A CPU that is brought down executes functions that can be probed after it has run its last
- * irq_work; a CPU that is brought up, before it can take the interrupt of an irq_work. An irq_work
- * that was queued there would stay pending, and while it is pending, no irq_work of that CPU raises
- * an interrupt. So a hit on a CPU that is not online leaves the request on the list, and two
- * callbacks of CPU hotplug take it from there:
+ * A CPU that is brought down still executes functions that can be probed after it has run its last
+ * irq_work. A CPU that is brought up executes such functions before it can take the interrupt of an
+ * irq_work. An irq_work that was queued there would stay pending, and while it is pending, no
+ * irq_work of that CPU raises an interrupt. So a hit on a CPU that is not online leaves the request
+ * on the list, and two callbacks of CPU hotplug take it from there:
  *
  *	CPU that is brought down		CPU that brings it down
  *
@@ -29,9 +29,9 @@
  * - Another CPU takes the list before the callback does. Then that CPU queues the work item.
  * - A CPU that is being brought up adds a request. kprobe_requests_queue() runs when it is online,
  *   or, if it is brought down before that, on the CPU that brings it down.
- * - A request is on the list already, because its CPU has not been reported dead yet, or stays
- *   between two states of CPU hotplug. A hit on another CPU finds @pending set and adds nothing,
- *   but still raises its own irq_work, which takes the whole list.
+ * - A request is on the list already, because the CPU that added it has not been reported dead yet,
+ *   or stays between two states of CPU hotplug. A hit on another CPU finds @pending set and adds
+ *   nothing, but still raises the irq_work of its own CPU, which takes the whole list.
  * - The work item is taken from the list while a hit requests it again. The exchanges of @pending
  *   are fully ordered. If the hit finds @pending set, its stores happen before the exchange in
  *   kprobe_requests_queue(), and so before the work item runs. Otherwise it adds the request again.
@@ -57,8 +57,8 @@ static void __kprobes kprobe_requests_queue(void)
 
 	llist_for_each_entry_safe(r, next, llist_del_all(&requests), node) {
 		/*
-		 * Pairs with xchg() in kprobe_request(): the work sees the stores of a hit that
-		 * read 1 there.
+		 * Pairs with xchg() in kprobe_request(). If that has returned 1, so that the hit
+		 * added nothing to the list, the work item still sees the stores of that hit.
 		 */
 		xchg(&r->pending, 0);
 		if (r->queue)

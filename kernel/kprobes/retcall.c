@@ -150,8 +150,8 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	struct kretprobe_instance *none = NULL;
 
 	/*
-	 * Tell KCSAN that the accesses to the instance end here. The CPU needs no barrier: no other
-	 * CPU takes instances from @back, as it may from @own.
+	 * Tell KCSAN that the accesses to the instance end here. The CPU needs no barrier: other
+	 * CPUs may take instances from @own, but never from @back.
 	 */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))
@@ -209,9 +209,9 @@ static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 }
 
 /*
- * The return address of the call is the trampoline's already: another instance of this call has the
- * one that it replaced. Copy that from the newest such instance. It is the first on the list,
- * unless later calls ended without a return.
+ * The return address on the stack is already the trampoline's: an older instance of the same call
+ * has replaced it, and has the original one. Copy that from the newest instance of the call, which
+ * is the first on the list, unless later calls ended without a return.
  */
 static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {
@@ -321,8 +321,8 @@ kretprobe_track_long_data(struct kretprobe *rp, struct kretprobe_holder *holder,
 }
 
 /*
- * Instances with data have room for at least KRETPROBE_DATA_MIN bytes: clear that many, since the
- * compiler needs no call of memset() for a constant size.
+ * Instances with data have room for at least KRETPROBE_DATA_MIN bytes: clear that many even if
+ * data_size is less, since the compiler needs no call of memset() for a constant size.
  */
 static __always_inline
 int kretprobe_track_data(struct kretprobe *rp, struct kretprobe_holder *holder,
@@ -402,8 +402,8 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 
 /*
  * Return: the address in the caller, even if another tracer had replaced it: then look it up in the
- * records of that tracer. If these have the address of our trampoline again, the search of the
- * instances goes on after the oldest instance of this call.
+ * records of that tracer. If the tracer in turn had found the address of our trampoline, the lookup
+ * goes on with the instances after the oldest one of this call.
  */
 static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
@@ -615,9 +615,9 @@ void kretprobe_flush_task(struct task_struct *tsk)
 
 /*
  * An idle task never returns from the functions that take its CPU offline, and enters some of
- * them after the CPU was reported dead. When the CPU is brought up, the idle task starts from the
- * beginning. Before it starts, the CPU that brings its CPU up calls this to give its instances
- * back.
+ * them after the CPU was reported dead. When the CPU is brought up again, its idle task starts from
+ * the beginning. Before that, the CPU that brings it up calls this function, which gives the
+ * instances of the idle task back.
  */
 static int kretprobe_flush_idle_task(unsigned int cpu)
 {
@@ -675,7 +675,8 @@ static void kretprobe_free_limited(struct work_struct *work)
 	if (!dead)
 		return;
 	/*
-	 * Wait: the CPU that counted the last instance may still access the pool, as unwinders may.
+	 * Wait: the CPU that counted the last instance may still access the pool, and so may
+	 * unwinders.
 	 */
 	synchronize_rcu();
 	kretprobe_holders_free(dead);
@@ -770,7 +771,7 @@ void kretprobe_teardown(struct kretprobe *rp)
 	}
 }
 
-/* Is @p the kp of a return probe? Also if kprobe_disable_self() has replaced its pre_handler. */
+/* Is @p the kp of a return probe? kprobe_disable_self() may have replaced its pre_handler. */
 bool is_kretprobe(const struct kprobe *p)
 {
 	kprobe_pre_handler_t pre = kprobe_user_pre(p);

@@ -3,8 +3,8 @@
  * Kernel probes: return probes of architectures that use rethook.
  *
  * Instances are nodes of rethook. A return probe has maxactive of them, or INSTANCES_PER_CPU
- * for each possible CPU if maxactive is not positive. After unregistration, rethook frees the
- * nodes when the last call in flight has returned; such calls do not call the handler.
+ * for each possible CPU if maxactive is not positive. After unregistration, calls in flight do not
+ * call the handler any more, and rethook frees the nodes when the last of them has returned.
  *
  * kretprobe_mutex guards which return probes have a rethook.
  */
@@ -99,7 +99,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/* Is @p the kp of a return probe? Also if kprobe_disable_self() has replaced its pre_handler. */
+/* Is @p the kp of a return probe? kprobe_disable_self() may have replaced its pre_handler. */
 bool is_kretprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == kretprobe_entry;

@@ -3,8 +3,8 @@
  * Kernel probes: from the name of a function to its address, and from an address to its symbol.
  *
  * Keep the symbol that was looked up last: kallsyms scans a module's symbols linearly, and one
- * registration needs the symbol several times. A list of all instructions of a function needs it
- * for each of them.
+ * registration needs the symbol several times. debugfs kprobes/explain needs it for each
+ * instruction of a function.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -40,8 +40,8 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * Use the last symbol only for the kernel's own text, whose symbols never change. Another
-	 * module may have been loaded at an address in a module.
+	 * Use the last symbol only for the kernel's own text, whose symbols never change. An
+	 * address in a module may have become part of another module since.
 	 */
 	if (addr - last_symbol.start < last_symbol.size && core_kernel_text(addr))
 		return &last_symbol;

@@ -227,7 +227,7 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
  * kprobe_reserved_site() - is an address in an instruction that the kernel patches?
  * @addr: address of code
  * @mod: the module that contains @addr, or NULL; the caller keeps it loaded
- * @where: result: if so, the range of the instruction; for a BUG() of its first byte only
+ * @where: result: if so, the range of the instruction; for a BUG(), only its first byte
  *
  * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_text_sites_init()
  * has returned 0.

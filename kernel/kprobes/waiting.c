@@ -4,7 +4,8 @@
  *
  * A probe with %KPROBE_FLAG_WAIT whose symbol_name names a module may be registered
  * while that module is not loaded. It is then attached to kprobe_waiting, a pseudo-probepoint
- * without an address: it is always GONE, is in neither the tree nor the table, and no hit finds it.
+ * without an address. Its state is always PROBEPOINT_GONE. It is neither in the tree nor in the
+ * hash table of probepoints, so no hit finds it.
  * The notifier below registers the probe when the module is loaded. Before the text of the module
  * is freed, probepoint_kill() lets the probe wait again.
  *
@@ -29,7 +30,7 @@ struct probepoint kprobe_waiting = {
 	.probes = LIST_HEAD_INIT(kprobe_waiting.probes),
 };
 
-/* Copy the name of the module that a symbol begins with. Return: true if there is one. */
+/* Copy the name of the module from a symbol_name MODULE:SYMBOL. Return: true if it names one. */
 static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LEN])
 {
 	const char *colon = p->symbol_name ? strchr(p->symbol_name, ':') : NULL;

@@ -63,8 +63,8 @@ extern unsigned long kp_jp_in[KP_JP_NR];
 extern unsigned long kp_jp_out[KP_JP_NR];
 
 /*
- * Call kp_jp_plain() with its first stack argument at @sp, or kp_jp_short() with its return
- * address right below @sp.
+ * The first function calls kp_jp_plain() with its first stack argument at @sp. The second calls
+ * kp_jp_short() with its return address right below @sp.
  */
 long kp_jp_call_plain_at(const long *args, void *sp);
 long kp_jp_call_short_at(long arg, void *sp);

@@ -98,7 +98,11 @@ SYM_FUNC_START(kp_jp_regs)
 SYM_FUNC_END(kp_jp_regs)
 STACK_FRAME_NON_STANDARD kp_jp_regs
 
-/* long kp_jp_call_plain_at(const long *args, void *sp) */
+/*
+ * long kp_jp_call_plain_at(const long *args, void *sp)
+ *
+ * Calls kp_jp_plain() with its first stack argument at @sp.
+ */
 SYM_FUNC_START(kp_jp_call_plain_at)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
@@ -136,7 +140,11 @@ SYM_FUNC_START(kp_jp_call_plain_at)
 SYM_FUNC_END(kp_jp_call_plain_at)
 STACK_FRAME_NON_STANDARD kp_jp_call_plain_at
 
-/* long kp_jp_call_short_at(long arg, void *sp) */
+/*
+ * long kp_jp_call_short_at(long arg, void *sp)
+ *
+ * Calls kp_jp_short() with its return address right below @sp.
+ */
 SYM_FUNC_START(kp_jp_call_short_at)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP

@@ -248,9 +248,9 @@ static void kp_context_softirq(struct tasklet_struct *tasklet)
 }
 
 /*
- * During a handler arrives an NMI; or an interrupt, and then its softirq. Each of these calls both
- * functions once. These hits are in other contexts, so none may be missed. In each round, the task
- * also calls the first function.
+ * An NMI arrives during a handler; or an interrupt does, and then its softirq. Each of these calls
+ * both functions once. These hits are in other contexts, so none may be missed. In each round, the
+ * task also calls the first function.
  */
 static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {

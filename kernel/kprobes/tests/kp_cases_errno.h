@@ -213,7 +213,10 @@ static void kp_errno_not_entry(struct kunit *test)
 
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "the first 16 bytes are the entry");
-	/* If code loads an address inside of a function, no jump is written over that address. */
+	/*
+	 * Hide the address from the compiler. Otherwise this code might load the address of each
+	 * offset as a constant, and kprobes writes no jump over an address that code loads.
+	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
 		/* The first instruction after an ENDBR counts as the entry. */

@@ -4,7 +4,7 @@
 #include "kprobes_kunit.h"
 #include "kp_cases_batch.h"
 
-/* Registrations and failures keep no reference to the probed module. */
+/* Neither a registration nor a failed one may keep a reference to the probed module. */
 static void kp_batch_module_reference(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
@@ -13,7 +13,7 @@ static void kp_batch_module_reference(struct kunit *test)
 	struct kp_probe *probe;
 	unsigned int offset;
 
-	/* Each registration takes a reference while it runs. */
+	/* Each registration takes a reference to the module, but must drop it before it returns. */
 	kp_batch_register(test, batch);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
 	kunit_release_action(test, kp_batch_unregister, batch);

@@ -103,8 +103,9 @@ long kp_target_warn(long arg);
 long kp_target_indirect(long arg);
 
 /*
- * KP_ROW instructions of equal size between two offsets: more than a page has slots for, but
- * few on x86, which decodes the function from its start at each registration.
+ * kp_target_row() has KP_ROW instructions of equal size between the two offsets in kp_row_bounds[].
+ * A page has slots for fewer than that. On x86 the number is smaller, since each registration
+ * decodes the function from its start.
  */
 long kp_target_row(long arg);
 extern const u32 kp_row_bounds[2];
@@ -131,7 +132,10 @@ extern const u32 kp_x86_sum_insn[KP_SUM_NR];
 void kp_x86_endbr(void);
 extern const u32 kp_x86_endbr_insn[3];
 
-/* Never called. Offsets of an int3, and of a lock prefix that alternatives may patch */
+/*
+ * These functions are never called. The arrays have the offset of an int3, and of a lock prefix
+ * that alternatives may patch.
+ */
 void kp_x86_int3(void);
 extern const u32 kp_x86_int3_insn[1];
 void kp_x86_lock(void);

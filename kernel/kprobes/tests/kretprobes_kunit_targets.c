@@ -23,8 +23,8 @@ noinline long kp_ret_tail(long arg)
 }
 
 /*
- * For the test case kp_ret_calls_left() in kretprobes_calls_kunit.c. There the call of
- * kp_ret_other() never returns: its pre_handler kp_ret_leave() redirects execution to the statement
+ * The test case kp_ret_calls_left() in kretprobes_calls_kunit.c calls this. There the call of
+ * kp_ret_other() never returns: the pre_handler kp_ret_leave() redirects execution to the statement
  * after the call. The second call is a tail call, so kp_ret_target() returns to the caller of
  * kp_ret_leaves().
  */

@@ -274,7 +274,10 @@ static void kp_ret_lifecycle_maxactive_stays(struct kunit *test)
 	}
 }
 
-/* Security agents probe these functions to see registrations, also of return probes. */
+/*
+ * Security agents probe register_kprobe() and register_kprobes() to see registrations. So the
+ * functions that register return probes must call these.
+ */
 static void kp_ret_lifecycle_seen(struct kunit *test)
 {
 	struct kretprobe *rps[] = {

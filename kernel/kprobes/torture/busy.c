@@ -7,8 +7,8 @@
  * that until none of them is missed. At the same time a second task, bound to one CPU, makes half
  * as many calls. These use up half of the pool, so they request growth. Then the second task keeps
  * its CPU busy for a while. If the thread that is to let the pool grow waits for that CPU, another
- * thread must do so. The CPU hotplug callbacks of readers.c also request growth, on CPUs that go
- * offline before a thread can run there.
+ * thread must let it grow. The CPU hotplug callbacks of readers.c also request growth, on CPUs that
+ * go offline before a thread can run there.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -23,8 +23,8 @@
 #include "torture.h"
 
 /*
- * More calls than the pool has instances at first. These are as many as fit into BASE_KIB of
- * pool_shared.c, which is 63 with the largest data_size, or two for each CPU if that is more.
+ * More calls than the pool has instances at first. At first it has as many as fit into BASE_KIB of
+ * pool_shared.c, which are 63 with the largest data_size, or two for each CPU if that is more.
  */
 #define BUSY_DEPTH	(100 + 2 * num_possible_cpus())
 /*
@@ -47,7 +47,7 @@ static noinline unsigned long torture_nested(unsigned long depth)
 {
 	unsigned long sum = depth ? torture_nested(depth - 1) : 0;
 
-	/* Keep the call from becoming a jump, or a loop. */
+	/* Keep the compiler from making a tail call or a loop of the recursive call. */
 	barrier();
 	return sum + depth;
 }

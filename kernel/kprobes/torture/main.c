@@ -6,9 +6,10 @@
  * CPUs. Writers register, unregister, enable and disable probes of these functions all the time,
  * one by one and in batches. Visitors attach probes and tracers to a function that has no other
  * probes. Wanderers are tasks that sleep in a probed function, victims are tasks that end inside
- * probed functions. A task whose calls need more instances than there are waits for the pool to
- * grow while a CPU is busy. The test runs until the module is unloaded, or until it shuts the
- * machine down after shutdown_secs seconds. The last line that it logs is
+ * probed functions. One more task makes nested calls that need more instances than a pool has, and
+ * waits for the pool to grow, while another task keeps a CPU busy. The test runs until the module
+ * is unloaded, or until it shuts the machine down after shutdown_secs seconds. The last line that
+ * it logs is
  *
  *	kprobe-torture:--- End of test: SUCCESS
  *
@@ -17,8 +18,8 @@
  * The invariants:
  *
  * - Every function returns the same result as without probes.
- * - Every call of a function hits its steady probe and its steady return probe, or is counted
- *   as missed.
+ * - Every call of a function hits the probe and the return probe that stay registered there during
+ *   the whole test (the steady ones), or is counted as missed.
  * - A probe is hit after it was registered or enabled, and not after it was unregistered or
  *   disabled. Other probes and tracers at the same address change nothing.
  * - An unregistered probe may be freed: its memory is neither used nor changed.
@@ -30,7 +31,7 @@
  * - The text of the functions is the original at the end.
  *
  * The test uses nothing of kprobes but what linux/kprobes.h declares, so it can also test another
- * implementation of that.
+ * implementation of this interface.
  */
 #include <linux/cpu.h>
 #include <linux/module.h>

@@ -28,13 +28,13 @@
 
 /**
  * struct reader - the callers on one CPU
- * @task: the task
- * @tasklet: the tasklet
- * @timer: the timer
+ * @task: calls the targets in a task
+ * @tasklet: calls them in a softirq
+ * @timer: calls them in a hard interrupt, schedules @tasklet, and sends the NMIs
  * @random: chooses the targets that the task calls
  * @cpu: the CPU
  * @turn: number of times that the timer has expired
- * @end: the last addresses of a stack trace of @task; 0 until the task has begun
+ * @end: the outermost addresses of a stack trace of @task; 0 until the task has begun
  */
 struct reader {
 	struct task_struct *task;
@@ -68,8 +68,8 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 
 /*
  * Can unwinders continue from the function that @addr is in? Not from return_to_handler(): it has
- * already dropped the graph tracer's record of the call, which unwinders would need. noinline, so
- * that the buffer is on a handler's stack only if a trace ends early.
+ * already dropped the graph tracer's record of the call, which unwinders would need. This function
+ * is noinline, so that its buffer is on a handler's stack only if a trace ends early.
  */
 static noinline bool can_unwind_from(unsigned long addr)
 {
@@ -90,8 +90,9 @@ static bool traces_are_checked(void)
  *
  * Only traces of readers are checked, and none in an NMI, which may interrupt a
  * task switch. No trace is checked while a visitor removes a tracer, or while
- * the test has cleared the parameter traces to do so: a task may still be in
- * the tracer's trampoline, which unwinders no longer find.
+ * the module parameter traces is 0: torture.sh clears it before it removes a
+ * tracer. A task may still be in the tracer's trampoline, which unwinders no
+ * longer find.
  *
  * Context: a handler, in any context.
  */
@@ -288,7 +289,7 @@ static void start_timer(void *unused)
 
 /**
  * torture_start_readers() - start to call the targets on all CPUs
- * @seed: for their random numbers, which differ from the writers'
+ * @seed: for the readers' random numbers, which differ from those of the writers
  *
  * Return: 0, or an errno. torture_stop_readers() must be called in both cases.
  */

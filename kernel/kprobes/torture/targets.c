@@ -249,8 +249,10 @@ void torture_check_steady(void)
 		if (target->steady.post_handler && posts != hits)
 			torture_error("%s: %lu calls of the post_handler", target->name, posts);
 		/*
-		 * The pool must have grown for the many calls that sleep. Rethook may miss a call
-		 * for another reason, an interrupt during a handler: do not check then.
+		 * The steady return probe has an instance for each wanderer, and only wanderers
+		 * call this target, so no call may be missed. Do not check with rethook:
+		 * objpool_pop() looks at one CPU after another, and may not find a node that a CPU
+		 * gives back meanwhile.
 		 */
 		if (target->flags & TORTURE_SLEEPS && target->steady_return.nmissed &&
 		    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))

@@ -22,7 +22,7 @@
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
 #define TORTURE_MAX_SYMBOLS	8
-/* The value of each byte of an unregistered probe. The kernel must not use or change the probe. */
+/* The test sets each byte of an unregistered probe to this. The kernel must not use it any more. */
 #define TORTURE_POISON		0x5a
 
 /* Flags of a target. SLEEPS: only wanderers call the target; VISITED: only visitors probe it */
@@ -67,7 +67,7 @@ struct torture_place {
  * @places: the instructions that can be probed
  * @nr_places: number of @places
  * @expected: results for all seeds, without probes
- * @steady: a probe at its first place, registered while the readers run. In every other target it
+ * @steady: a probe at its first place, registered while the readers run. In every second target it
  *	has a post_handler. It is not registered if only visitors probe the target.
  * @steady_return: a return probe, registered at the same time as @steady
  */
@@ -200,8 +200,8 @@ void torture_send_nmi(void);
 static inline bool torture_can_unwind(const char *function)
 {
 	/*
-	 * s390 unwinds by back chains. If a function was interrupted before it set its own one,
-	 * the trace may end there.
+	 * s390 unwinds by back chains. If a function was interrupted before it had stored its back
+	 * chain, the trace may end there.
 	 */
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;

@@ -235,7 +235,7 @@ static int torture_killer(void *unused)
 
 /**
  * torture_start_victims() - start tasks that end inside probed functions
- * @seed: for the random numbers that decide how
+ * @seed: for the random numbers that decide how each victim ends
  *
  * Return: 0, or an errno; then torture_stop_victims() may be called, but does nothing.
  */
@@ -267,7 +267,7 @@ unregister:
 }
 
 /**
- * torture_stop_victims() - start no more, and check that no call was missed
+ * torture_stop_victims() - start no more victims, and check that no call was missed
  */
 void torture_stop_victims(void)
 {

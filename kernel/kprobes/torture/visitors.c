@@ -38,7 +38,7 @@ struct visitor;
  * @detach: unregister it
  * @enable: enable it; NULL: it cannot be disabled
  * @disable: disable it
- * @missed: number of calls that it has counted as missed; NULL: it misses none
+ * @missed: return the number of calls that it has counted as missed; NULL: it misses none
  */
 struct visitor_kind {
 	const char *name;
@@ -119,7 +119,7 @@ unsigned long torture_visit(unsigned long seed)
 	unsigned long result;
 	unsigned int i;
 
-	/* A read-side critical section of RCU, for which visitor_wants() waits. */
+	/* Disabled preemption is a read-side critical section of RCU: visitor_wants() waits. */
 	preempt_disable();
 	for (i = 0; i < VISITORS; i++) {
 		/*
@@ -205,7 +205,7 @@ static unsigned long missed_by_kprobe(struct visitor *visitor)
 	return READ_ONCE(visitor->as.kp.nmissed);
 }
 
-/* Both the entry_handler and the handler of a return probe */
+/* This is both the entry_handler and the handler of a return probe. */
 static int visitor_returns(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = get_kretprobe(ri);
@@ -355,8 +355,8 @@ static void check_lacking(struct visitor *visitor)
 		torture_error("visitor, %s: %lu calls have not run all handlers, %lu missed",
 			      kind->name, lacking, missed);
 	/*
-	 * With rethook, calls in an interrupt during a handler are missed: do
-	 * not check.
+	 * Do not check with rethook: objpool_pop() looks at one CPU after
+	 * another, and may not find a node that a CPU gives back meanwhile.
 	 */
 	if (kind->limited && READ_ONCE(visitor->as.rp.nmissed) &&
 	    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))

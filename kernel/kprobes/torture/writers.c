@@ -153,7 +153,8 @@ static unsigned long probe_count(struct torture_probe *probe)
 }
 
 /*
- * Check that a call hits an enabled probe, unless the call may miss it or its place is not known.
+ * Check that a call hits an enabled probe. Do not check a probe in another module, in a target that
+ * only wanderers call, or at a place that not every call executes.
  */
 static void check_hit(struct torture_probe *probe)
 {
