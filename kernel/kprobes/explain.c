@@ -39,7 +39,7 @@
 /* Maximum length of a location: a module's name, a symbol and an offset; or an address */
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
 
-/* Enough for the usage, which has a line for each reason. An answer is shorter. */
+/* Large enough for the usage text, which has a line for each reason. Answers are shorter. */
 #define ANSWER_MAX	(16 * 1024)
 
 /* Number of places that are checked in one batch. For a batch, each function is decoded once. */
@@ -385,7 +385,7 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 
 /*
  * Find the next places of the list, at most PLACES_MAX, and do the checks of a registration for
- * them. Whether they would be optimised is checked for all of them later, by explain_finish().
+ * them. explain_finish() checks later, for all of them, whether probes there would be optimised.
  * Return: 0 or -EINTR.
  */
 static int explain_probe_places(struct place_list *list)
@@ -460,7 +460,7 @@ static int explain_seek_place(struct place_list *list, loff_t pos)
 	return 1;
 }
 
-/* Look up the function that contains @addr. If there is none, start and size become 0. */
+/* Look up the function that contains @addr. If there is none, set @list->named_size to 0. */
 static void explain_find_function(struct place_list *list, unsigned long addr)
 {
 	char name[KSYM_NAME_LEN], *module;

@@ -234,9 +234,9 @@ static int kprobe_filter_add(struct kprobe_filter *f, unsigned long *ips, unsign
 		f->ops.trampoline = kprobe_filter_trampoline(f);
 	do {
 		/*
-		 * If BPF is attached to a function, ftrace asks it to share the function with
-		 * FILTER_DIVERT. While BPF is changing its own trampoline there, it sleeps for 1 ms
-		 * and returns -EAGAIN: try again.
+		 * If BPF is attached to a function, ftrace asks BPF to share the function with
+		 * FILTER_DIVERT. While BPF is changing its own trampoline there, BPF sleeps for
+		 * 1 ms and returns -EAGAIN: try again.
 		 */
 		ret = kprobe_filter_try_add(f, ips, nr);
 	} while (ret == -EAGAIN && --tries);
@@ -350,12 +350,12 @@ int kprobe_ftrace_arm(struct list_head *changes)
 }
 
 /*
- * Add as many probepoints of a batch as possible.
+ * Add as many probepoints of a batch as possible to their filters.
  *
  * Context: as kprobe_ftrace_arm().
  *
  * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not be
- * added. The log has all of them.
+ * added. The log names all of these.
  */
 int kprobe_ftrace_arm_most(struct list_head *changes)
 {

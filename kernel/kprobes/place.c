@@ -146,8 +146,7 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 	if (!why && place->module)
 		why = kprobe_module_check(place->module, addr);
 	/*
-	 * Check this last: ftrace has no records of a module that is not ready, or is being
-	 * unloaded.
+	 * Ask ftrace last: it has no records of a module that is not ready, or is being unloaded.
 	 */
 	return why ?: kprobe_ftrace_check(place);
 }

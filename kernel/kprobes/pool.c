@@ -42,8 +42,8 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 	struct kretprobe_pool *pool = g->pool;
 
 	/*
-	 * A full barrier between g->avail and pool->avail. Pairs with smp_mb__after_atomic() in
-	 * pool_chunk_is_empty().
+	 * test_and_set_bit() is a full barrier between g->avail and pool->avail. Pairs with
+	 * smp_mb__after_atomic() in pool_chunk_is_empty().
 	 */
 	if (!test_and_set_bit(index, &g->avail))
 		atomic_inc(&pool->nr_avail);
@@ -63,8 +63,8 @@ static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsign
 	struct kretprobe_chunk *c;
 
 	/*
-	 * A full barrier between g->avail and c->free. Pairs with smp_mb__after_atomic() in
-	 * kretprobe_pool_give().
+	 * test_and_clear_bit() is a full barrier between g->avail and c->free. Pairs with
+	 * smp_mb__after_atomic() in kretprobe_pool_give().
 	 */
 	if (test_and_clear_bit(index, &g->avail))
 		atomic_dec(&pool->nr_avail);
@@ -120,8 +120,8 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 		bit = __ffs(free);
 		free &= free - 1;
 		/*
-		 * Fully ordered: the CPU writes the instance only after this. Pairs with
-		 * smp_mb__before_atomic() in kretprobe_pool_give().
+		 * test_and_clear_bit() is fully ordered: this CPU writes the instance only after
+		 * it. Pairs with smp_mb__before_atomic() in kretprobe_pool_give().
 		 */
 		if (!test_and_clear_bit(bit, &c->free))
 			continue;
@@ -328,7 +328,7 @@ struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int ind
 	return g;
 }
 
-/* Return group number @index. NULL: there is none, and none after it. */
+/* Return group number @index; or NULL if neither it nor any later group exists. */
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index)
 {
 	if (index >= pool->nr_groups)
@@ -339,7 +339,8 @@ struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int i
 
 /**
  * kretprobe_pool_free() - free a pool
- * @pool: the pool. None of its instances is in use, and a grace period has passed since then.
+ * @pool: the pool. None of its instances is in use, and a grace period has passed since the last
+ *	one was.
  */
 void kretprobe_pool_free(struct kretprobe_pool *pool)
 {

@@ -9,8 +9,8 @@
  *	    chunk	free: a bit for each instance that is free
  *
  * pool_mutex guards which chunks and groups a shared pool has. It nests inside
- * kretprobe_mutex. Hits read them with preemption disabled, so chunks are freed by RCU;
- * groups are freed with their pool.
+ * kretprobe_mutex. Hits read chunks and groups with preemption disabled, so chunks are freed
+ * by RCU; groups are freed with their pool.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -77,10 +77,11 @@ enum pool_growth {
  * @first: fixed size only: the address of the pointer to the first chunk
  * @growth: may hits request more instances?
  * @asked: shared only: time of the last request, in jiffies
- * @grow: shared only: what hits request to get more instances
+ * @grow: shared only: the request that hits make to get more instances
  * @hint: shared only: the address of the pointer to the chunk in which this CPU last found a
  *	free instance
- * @cache: one free instance for each CPU; NULL if a pool of fixed size has too few
+ * @cache: one free instance for each CPU; NULL if a pool of fixed size has no more instances than
+ *	there are CPUs
  * @nr_avail: number of chunks that may have a free instance
  * @nr_chunks: number of chunks
  * @size: bytes of an instance, its private data included
@@ -90,7 +91,7 @@ enum pool_growth {
  * @left: fixed size only: the number of instances that kretprobe_pool_drop() and
  *	kretprobe_pool_drain() have not counted yet, plus one until kretprobe_pool_drain() is
  *	called
- * @room: all groups before this one are full
+ * @room: all groups with a lower index than this are full
  * @nr_groups: number of elements of @group
  * @avail: bitmap of the groups that may have a free instance
  * @group: the groups, which are created in order; NULL after the last one

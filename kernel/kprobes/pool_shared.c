@@ -446,8 +446,8 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 		if (!holder || holder == by || rcu_access_pointer(holder->rp))
 			continue;
 		/*
-		 * If a hit has just taken the instance for another return probe, this fails, and
-		 * nothing has to be replaced any more.
+		 * If a hit has just taken the instance for another return probe, cmpxchg() fails,
+		 * and nothing has to be replaced any more.
 		 */
 		cmpxchg(&ri->rph, holder, by);
 	}

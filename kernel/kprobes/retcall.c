@@ -49,7 +49,7 @@
 
 #include "internal.h"
 
-/* In a holder, this replaces the return probe once that is unregistered. It has no handler. */
+/* Holders of unregistered return probes refer to this. It has no handler, so returns call none. */
 static struct kretprobe no_probe;
 
 /* Sentinels for holders without a cache: never_there is always NULL, always_there is never NULL. */

@@ -34,8 +34,8 @@ static int __kprobes kretprobe_entry(struct kprobe *p, struct pt_regs *regs)
 	}
 	ri = container_of(node, struct kretprobe_instance, node);
 	/*
-	 * Clear the return address of the call that used the node last: in an entry_handler,
-	 * get_kretprobe_retaddr() returns 0.
+	 * Clear the return address of the call that used the node last, so that
+	 * get_kretprobe_retaddr() returns 0 in an entry_handler.
 	 */
 	node->ret_addr = 0;
 	memset(ri->data, 0, rp->data_size);
@@ -94,7 +94,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 
 	if (ri->node.ret_addr != (unsigned long)arch_rethook_trampoline)
 		return ri->node.ret_addr;
-	/* Of several nodes of one call, the one that was hooked first has the address. */
+	/* Of several nodes of one call, the first one hooked has the real return address. */
 	return rethook_find_ret_addr(current, ri->node.frame, &at);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);

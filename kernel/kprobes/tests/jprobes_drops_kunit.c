@@ -11,7 +11,7 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/* This is what local_bh_disable() does, which is not allowed in an NMI. */
+	/* Do what local_bh_disable() does. That function itself must not be called in an NMI. */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 

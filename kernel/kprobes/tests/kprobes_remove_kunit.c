@@ -41,7 +41,7 @@ KP_PRE_HANDLER(, kp_remove_pre, kp_handler_spins(p))
 
 static int kp_remove_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* Once unregistration has begun, get_kretprobe() returns NULL. */
+	/* Call get_kretprobe() before the wait: it returns NULL once unregistration has begun. */
 	kp_handler_spins(&get_kretprobe(ri)->kp);
 	return 0;
 }
@@ -219,7 +219,7 @@ static bool kp_remove_try(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, second.early);
 	/* bpf_get_func_ip() reads this flag, for instance. */
 	KUNIT_EXPECT_TRUE(test, kp_handler.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
-	/* A second unregistration clears addr, but only after the handler has ended. */
+	/* The second unregistration clears addr, but not before the handler has ended. */
 	KUNIT_EXPECT_LT(test, (unsigned long)kp_handler.addr - (unsigned long)kp_remove_target,
 			16UL);
 	return true;

@@ -226,9 +226,10 @@ static int kp_ret_call_here(void *result)
 }
 
 /*
- * Before a call is missed, free instances in the caches of other CPUs must be used. First, one call
- * on each CPU puts an instance into the cache of that CPU. Then as many nested calls as there are
- * instances must be tracked, and with three calls more, three are missed.
+ * If other instances are used up, those in the caches of other CPUs must be taken, too, before a
+ * call is missed. First, one call on each CPU puts an instance into the cache of that CPU. Then as
+ * many nested calls as there are instances must be tracked. With three more calls, three are
+ * missed.
  */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {

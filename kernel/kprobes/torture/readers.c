@@ -254,7 +254,7 @@ int torture_start_hotplug(void)
 
 		if (ret < 0)
 			return ret;
-		/* For a dynamic state, the number that was allocated is returned. */
+		/* cpuhp_setup_state_nocalls() returns the number that a dynamic state got, or 0. */
 		*state = ret ?: *state;
 		nr_hotplug_states++;
 	}

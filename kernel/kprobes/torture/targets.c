@@ -41,7 +41,7 @@ static noinline unsigned long torture_faults(unsigned long seed)
 	unsigned long value = 0;
 	long err;
 
-	/* No error pointer is mapped. */
+	/* -4016 is in the range of error pointers, where nothing is mapped. */
 	err = copy_from_kernel_nofault(&value, (void *)-4016L, sizeof(value));
 	return seed + value - err;
 }

@@ -23,8 +23,8 @@
 #include "torture.h"
 
 /*
- * The size of the pools: more than the number of victims that may have exited while their instances
- * have not been given back yet
+ * The maxactive of the return probes: more than the number of victims that may have exited while
+ * their instances have not been given back yet
  */
 #define VICTIM_ACTIVE	64
 /* Number of victims before the return probes are unregistered and registered again */
@@ -74,7 +74,7 @@ static noinline void victim_first(void)
 	barrier();
 }
 
-/* With oops=1, a function whose return handler oopses */
+/* With oops=1, the return handler of this function oopses. */
 static noinline void victim_returns(void)
 {
 	complete(&victim_inside);

@@ -119,7 +119,10 @@ unsigned long torture_visit(unsigned long seed)
 	unsigned long result;
 	unsigned int i;
 
-	/* Disabled preemption is a read-side critical section of RCU: visitor_wants() waits. */
+	/*
+	 * With preemption disabled, this is a read-side critical section of RCU: visitor_wants()
+	 * waits for its end.
+	 */
 	preempt_disable();
 	for (i = 0; i < VISITORS; i++) {
 		/*

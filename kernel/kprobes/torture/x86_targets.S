@@ -168,7 +168,7 @@ SYM_FUNC_END(torture_x86_registers)
  */
 SYM_FUNC_START(torture_x86_fault)
 	lea	1(%_ASM_SEED), %_ASM_AX
-	mov	$-4016, %_ASM_CX	/* no error pointer is mapped */
+	mov	$-4016, %_ASM_CX	/* an error pointer's value: nothing is mapped there */
 6:	mov	(%_ASM_CX), %_ASM_AX
 	xor	%eax, %eax
 	nop
