@@ -97,7 +97,8 @@ bool kprobe_module_ready(const struct module *mod)
  * @mod: the module
  * @addr: the address to probe
  *
- * As long as kprobe_mutex is held, the text is not freed: the notifier takes the mutex before.
+ * As long as kprobe_mutex is held, the text stays: the notifier takes the mutex before the text is
+ * freed.
  *
  * Context: kprobe_mutex is held, and preemption is disabled.
  *

@@ -215,7 +215,8 @@ static void kp_errno_not_entry(struct kunit *test)
 		kunit_skip(test, "the first 16 bytes are the entry");
 	/*
 	 * Hide the address from the compiler. Otherwise this code might load the address of each
-	 * offset as a constant, and kprobes writes no jump over an address that code loads.
+	 * offset as a constant. kprobes writes no jump over an address that code loads, but other
+	 * cases expect a jump in this function.
 	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {

@@ -22,7 +22,7 @@
 #define TORTURE_MAX_TARGETS	8
 #define TORTURE_MAX_PLACES	128
 #define TORTURE_MAX_SYMBOLS	8
-/* The test sets each byte of an unregistered probe to this. The kernel must not use it any more. */
+/* The test fills unregistered probes with this byte. The kernel must not use them any more. */
 #define TORTURE_POISON		0x5a
 
 /* Flags of a target. SLEEPS: only wanderers call the target; VISITED: only visitors probe it */
