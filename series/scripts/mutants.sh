@@ -350,7 +350,8 @@ complaints()
 {
 	local file='((arch|include|kernel|lib|fs|mm)/[^: ]*\.[ch])' what='[0-9]+: (error|warning|note: in expansion)'
 
-	cat "$COPY/out/log/"{build,modules}-"$VARIANT.log" 2>/dev/null |
+	# If the kernel does not build, there is no log of the modules.
+	{ cat "$COPY/out/log/"{build,modules}-"$VARIANT.log" 2>/dev/null || true; } |
 		sed -En "s,^(.*/linux/)?$file:([0-9]+):($what|.*undefined reference).*,\\2:\\4,p" | sort -u
 }
 
