@@ -147,11 +147,10 @@ static __always_inline struct kprobe_level *kprobe_top_level(void)
 }
 
 /*
- * An int3 calls handlers between these two functions. In the meantime
- * preempt_count does not count the int3, and in_nmi(), in_hardirq() and so on
- * describe the interrupted code, as in handlers that a jump calls. Preemption
- * counts as disabled, even without CONFIG_PREEMPT_COUNT: a fault on user memory
- * must not sleep.
+ * While an int3 calls handlers of probes, preempt_count does not count the int3. So in_nmi(),
+ * in_hardirq() and so on describe the interrupted code, as they do in handlers that a detour buffer
+ * calls. Instead, preemption counts as disabled, even without CONFIG_PREEMPT_COUNT: if a handler
+ * accesses user memory, the page fault must not sleep.
  */
 static __always_inline void kprobe_int3_hide_context(void)
 {
@@ -166,9 +165,9 @@ static __always_inline void kprobe_int3_restore_context(void)
 /*
  * Take the next level.
  *
- * The top moves first, and the context is stored last. An NMI in between finds a level without a
- * context on top. It takes the level above that, and frees it before it returns. The trampolines
- * have the same steps in assembly.
+ * Move the top first, and store the context last. If an NMI arrives in between, the level on top
+ * has no context yet. A hit in the NMI takes the level above, and frees it before the NMI returns.
+ * The trampolines have the same steps in assembly.
  */
 static __always_inline
 struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct pt_regs *regs)
@@ -179,8 +178,8 @@ struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct
 	barrier();
 	WRITE_ONCE(l->probe, probe);
 	/*
-	 * The regs of a free level are NULL already: do not store a NULL that
-	 * the compiler knows. Any other value is stored without a test at run time.
+	 * The regs of a free level are NULL already, so do not store a constant NULL. Store any
+	 * other value without a test at run time, which would cost more than the store.
 	 */
 	if (!__builtin_constant_p(regs) || regs)
 		WRITE_ONCE(l->regs, regs);
@@ -235,7 +234,7 @@ static __always_inline void kprobe_leave(struct kprobe_level *level)
 	__this_cpu_write(kprobe_levels.top, level - 1);
 }
 
-/* Return: where the dispatchers record the probe whose handler runs. */
+/* Return: where code that calls several handlers records the probe whose handler runs. */
 static __always_inline struct kprobe **kprobe_running_ptr(void)
 {
 	return &kprobe_top_level()->probe;
@@ -300,10 +299,10 @@ struct x86_jprobe_call {
 #endif
 
 #ifdef CONFIG_KRETPROBES
-/* Here an operation on a per-CPU variable is a single instruction, so no NMI can interrupt it. */
+/* On x86 an operation on a per-CPU variable is one instruction, so no NMI can interrupt it. */
 #define KPROBE_PERCPU_OPS_NMI_SAFE
 
-/* The return address is on the stack, and can be replaced at any time. */
+/* The stack slot of the return address. The core writes it after the entry_handler has run. */
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
@@ -449,9 +448,9 @@ DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
  *	at an exception, from the instruction pointer on, must be readable.
  * @task: the task on whose stack @regs are
  *
- * While pre_handlers run, the saved instruction pointer is after the breakpoint, where a
- * different instruction may begin. Of registers of user space, only the instruction pointer and
- * the code segment are read.
+ * While pre_handlers run, the saved instruction pointer is after the breakpoint, where a different
+ * instruction may begin. If @regs are those of user space, only the instruction pointer and the
+ * code segment are read.
  *
  * Context: any.
  *

@@ -21,7 +21,10 @@ struct pt_regs;
 
 /* Size of the jump to a detour buffer */
 #define KPROBE_JUMP_SIZE	5
-/* The largest DCR: its last instruction begins in the last byte of the jump. */
+/*
+ * Size of the largest DCR (detoured code region: the instructions that the jump overlaps), whose
+ * last instruction begins in the last byte of the jump
+ */
 #define KPROBE_DCR_MAX	(KPROBE_JUMP_SIZE - 1 + MAX_INSN_SIZE)
 
 /**
@@ -171,10 +174,11 @@ struct x86_detour {
  * @detour: the detour buffer
  *
  * Hits, exceptions and unwinders read @resume, @hit_ip, @next_ip, @insn, @emulation, @slot, and
- * @text and @covered of @detour, without a lock. All but @detour are complete before the
- * probepoint is published. Later, @resume, @copy and @form of @slot, and @text change by a
- * single store each. A hit may read @copy before and @form after such a change: it treats
- * %X86_SLOT_BOOST and %X86_SLOT_POST alike. kprobe_mutex guards everything else.
+ * @text and @covered of @detour, without a lock. All but @detour are complete before the probepoint
+ * is published. Later, @resume, @copy and @form of @slot, and @text change by a single store each.
+ * If a hit reads @copy before and @form after such a change, that does no harm: the change is
+ * between %X86_SLOT_BOOST and %X86_SLOT_POST, which a hit treats alike. kprobe_mutex guards
+ * everything else.
  */
 struct arch_probepoint {
 	unsigned long resume;

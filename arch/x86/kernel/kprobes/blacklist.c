@@ -21,7 +21,7 @@
  * @first: the symbol at its start
  * @last: the last symbol that belongs to it; NULL if @first is the only one
  *
- * A label inside a function splits it into several symbols.
+ * A label inside a function splits it into several symbols, so one name may not be enough.
  */
 struct x86_blacklist_area {
 	const char *first;
@@ -30,8 +30,8 @@ struct x86_blacklist_area {
 
 static const struct x86_blacklist_area areas[] __initconst = {
 	/*
-	 * Ftrace and the graph tracer patch these, and would overwrite a breakpoint. In 64-bit
-	 * mode ftrace also copies them, with a breakpoint that has no probepoint at the copy.
+	 * Ftrace and the graph tracer patch these, and would overwrite a breakpoint. In 64-bit mode
+	 * ftrace also copies them: a breakpoint in the copy would have no probepoint.
 	 */
 #ifdef CONFIG_X86_64
 	{ "ftrace_caller", "ftrace_caller_end" },
@@ -55,8 +55,8 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
 	/*
-	 * Here the CPU does not use the kernel's descriptor tables, per-CPU base or page tables, so
-	 * it cannot handle an int3.
+	 * This function resets the per-CPU base, or invalidates the descriptor tables: after that,
+	 * the CPU cannot handle an int3.
 	 */
 	{ "machine_kexec" },
 	/* A CPU that starts cannot handle an int3 until it has loaded the IDT or enabled FRED. */
@@ -74,8 +74,8 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
 	 * When the system resumes, the CPU cannot handle an int3 until it has restored the GS base.
-	 * swsusp_arch_suspend() returns in the image while the CPU still has the IDT and the GS
-	 * base of the kernel that loaded the image.
+	 * When a hibernation image was restored, swsusp_arch_suspend() returns while the CPU still
+	 * has the IDT and the GS base of the kernel that loaded the image.
 	 */
 	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" }, { "ret_point" },
 	{ "restore_image" }, { "restore_registers" }, { "swsusp_arch_suspend" },
@@ -126,7 +126,8 @@ static int __init x86_blacklist_area(void *data, unsigned long start)
 		return 0;
 	/*
 	 * Add only @first if @last is unknown. Do the same if the symbol @last is before @first, or
-	 * a page or more after it: all areas are smaller than a page, so it is of other code.
+	 * a page or more after it: all areas are smaller than a page, so such a symbol belongs to
+	 * other code.
 	 */
 	if (end < start || end - start >= PAGE_SIZE)
 		end = start;
@@ -196,8 +197,8 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
  * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
  * @addr: address of code
  *
- * The handling of a trap executes the entry code, return thunks and indirect-branch thunks. The
- * trampolines of static calls are in the same range.
+ * The handling of a trap executes the entry code, return thunks and indirect-branch thunks: an int3
+ * in these would trap again, endlessly. The trampolines of static calls are in the same range.
  *
  * Return: true if it is.
  */
@@ -220,8 +221,8 @@ int __init arch_populate_kprobe_blacklist(void)
 
 #ifdef CONFIG_PREEMPTION
 	/*
-	 * At the end of a hit, the trampoline calls this to reschedule. That would be the next hit
-	 * of a probe on it, and so on endlessly.
+	 * At the end of a hit, the trampoline calls this to reschedule. If there were a probe on
+	 * it, that call would be the next hit, and so on endlessly.
 	 */
 	ret = kprobe_add_ksym_blacklist((unsigned long)preempt_schedule_notrace);
 	if (ret < 0)

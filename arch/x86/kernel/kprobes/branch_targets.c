@@ -2,13 +2,15 @@
 /*
  * Kernel probes on x86: the search for far branches into the middle of functions.
  *
- * No control flow may enter the JTPR of a jump. safety.c finds the branches of the function and
- * of its neighbours. This file finds the others, for the whole kernel and for each module:
+ * No control flow may enter the JTPR (jump target prohibition region: bytes 1 to 4) of a jump.
+ * safety.c finds the branches of the function and of its neighbours. This file finds the others,
+ * for the whole kernel and for each module:
  *
- * - Branches of other functions, which have a displacement of four bytes. The search looks for
- *   such displacements at each byte of the text. A match may be accidental, so the function
- *   that contains it is decoded. If the function contains data, a branch right after the data may
- *   be missed. Compiled code has such branches in .cold parts; assembly may have them anywhere.
+ * - Branches of other functions with a displacement of four bytes. (Shorter branches reach only the
+ *   neighbours.) The search looks for such displacements at each byte of the text. A match may be
+ *   accidental, so the function that contains it is decoded. If the function contains data, a
+ *   branch right after the data may be missed. Compiled code has such branches in .cold parts;
+ *   assembly may have them anywhere.
  * - Addresses that other functions load: by lea with a displacement, which is found with the
  *   branches, or by mov or push of the address.
  * - Fixups of exception tables, and targets of jump labels.
@@ -238,7 +240,7 @@ static bool targets_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* other code's, perhaps in place of a branch */
+	case INT3_INSN_OPCODE:		/* not of kprobes: may hide a branch */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with an int3 in place of the 0f */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
@@ -273,8 +275,8 @@ static bool targets_looks_like_load(const u8 *p)
 
 /*
  * Is @at the displacement or the immediate operand of an instruction? Assume that it is if the
- * bytes belong to no function, or if decoding fails or reaches an int3 of other code. (An int3 that
- * control flow does not reach is padding.)
+ * bytes belong to no function, if decoding fails, or if it reaches an int3 that kprobes did not
+ * write: that may hide any instruction. (An int3 that control flow does not reach is padding.)
  */
 static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 {
@@ -475,7 +477,7 @@ static struct text_targets *targets_for(const struct module *mod)
 	return targets_find(mod);
 }
 
-/* Return: what leads into the JTPR of a jump at @addr, as a reason; or KPROBE_REASON_NONE. */
+/* Return: the reason if anything leads into the JTPR of a jump at @addr; or KPROBE_REASON_NONE. */
 static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigned long addr)
 {
 	u64 first = targets_make(addr + 1, 0), end = targets_make(addr + KPROBE_JUMP_SIZE, 0);
@@ -495,8 +497,8 @@ static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigne
 }
 
 /**
- * x86_kprobe_check_targets() - look for far branches, loaded addresses, fixups and jump labels
- *	that lead into a JTPR
+ * x86_kprobe_check_targets() - look for far branches, loaded addresses, fixups and jump labels that
+ *	lead into the JTPR of a jump (its bytes 1 to 4)
  * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_REASON_NONE.
  *
  * Context: sleeps; takes targets_mutex; may search all text.

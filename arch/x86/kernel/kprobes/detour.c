@@ -126,10 +126,10 @@ __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 /*
  * Write a copy of the instruction at @addr, which is not a relative branch, to a detour buffer.
  *
- * The text has a plain RET only where this CPU needs no return thunk at that address, or where
- * assembly code has one. The copy is at another address, so decide again: with ITS, a RET is
- * safe only in the upper half of a cache line. A jump to a return thunk is a relative branch,
- * which is not copied here.
+ * The text has a plain RET where this CPU needs no return thunk at that address, or where assembly
+ * code avoids the thunk. The copy is at another address, so decide again: with ITS, a RET is safe
+ * only in the upper half of a cache line. A jump to a return thunk is a relative branch, which is
+ * not copied here.
  */
 static int detour_emit_copy(u8 *buf, struct insn *insn, const u8 *bytes, unsigned long at,
 			    unsigned long addr)
@@ -185,9 +185,9 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		map->from[map->nr] = done;
 		if (x86_insn_kind(&insn) == X86_KIND_CALL) {
 			/*
-			 * The copy is a push and a jump. An unwinder that finds a task between the
-			 * two shows it at the start of the called function, since only the jump is
-			 * left. See x86_kprobe_original_ip().
+			 * The copy is a push and a jump. If an unwinder finds a task between the
+			 * two, it shows the task at the start of the called function: the task has
+			 * yet to execute the jump there. See x86_kprobe_original_ip().
 			 */
 			map->at[map->nr] = len + KPROBE_PUSH_SIZE;
 			map->from[map->nr] = KPROBE_DETOUR_CALLED;
@@ -395,7 +395,7 @@ void arch_break_jump(struct probepoint *pp)
 }
 
 /**
- * arch_restore_jump() - restore the original text in the JTPR of a jump
+ * arch_restore_jump() - restore the original text in bytes 1 to 4 of a jump
  * @pp: the probepoint, whose breakpoint arch_break_jump() wrote
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.

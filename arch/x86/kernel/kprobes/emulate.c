@@ -14,11 +14,11 @@
  * pointer, to the out-of-line copy, which raises the exception. All emulations return 1, so the
  * breakpoint handler can end in a tail call of them.
  *
- * A push needs room between the stack of the probed function and the registers that the
- * breakpoint saved. The entry code of int3 leaves a gap; with FRED the CPU leaves one, its red
- * zone of FRED_CONFIG_REDZONE bytes. Only two words of the 32-bit gap can be used: the rest is for
- * the frame of iret, which is put below the stack pointer. So no emulation may set the stack
- * pointer lower than two words below its old value.
+ * A push needs room between the stack of the probed function and the registers that the breakpoint
+ * saved. The entry code of int3 leaves a gap; with FRED the CPU leaves one, its red zone of
+ * FRED_CONFIG_REDZONE bytes. Only two words of the 32-bit gap can be used: the exit from the int3
+ * writes the frame of iret below the stack pointer, which needs the rest. So no emulation may set
+ * the stack pointer lower than two words below its old value.
  *
  * An emulation is chosen at registration, under kprobe_mutex.
  */
@@ -610,9 +610,9 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 	if (op == X86_OP_RELATIVE && (run == emulate_jmp || run == emulate_jcc))
 		return X86_COPY_BRANCH;
 	/*
-	 * All instructions without emulation need a copy, and so do those that are emulated only
-	 * if there are post_handlers (X86_OP_COPY). The others here need one for
-	 * emulate_call_copy(): their emulation may be unable to read the operand, or to go to the
+	 * All instructions without emulation need a copy, and so do those that are emulated only if
+	 * there are post_handlers (X86_OP_COPY). The emulations that are listed here need one for
+	 * emulate_call_copy(), since they may be unable to read the operand, or to go to the
 	 * target.
 	 */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||

@@ -34,8 +34,8 @@
 #define HANDLED_MARK		BIT_ULL(63)
 #else
 /*
- * Use the word of cs, since the trampolines push a constant there. A push of a
- * segment register may leave the upper half of its word unchanged.
+ * Use the word of cs, since the trampolines push a constant there. A push of a segment register,
+ * like ss, may leave the upper half of its word unchanged.
  */
 #define HANDLED_WORD(regs)	((regs)->__csh)
 #define HANDLED_MARK		BIT(0)
@@ -43,8 +43,8 @@
 
 /*
  * The pre_handler of the kprobe that stands for a probepoint: call several pre_handlers or none,
- * and then the post_handlers. The set is loaded only once, since it may be replaced between the
- * two.
+ * and then the post_handlers. Load the set only once, since the core may replace it between these
+ * calls.
  *
  * Return: 1 if a handler has redirected execution to @regs, 0 if not.
  */

@@ -111,8 +111,8 @@ SYM_FUNC_START(x86_jprobe_call)
 /*
  * void x86_jprobe_end(unsigned long bp) - continue after the call of the handler
  *
- * @bp is the frame pointer of x86_jprobe_call(). The frames below it are dropped, and unwinders
- * that use frame pointers begin with it.
+ * @bp is the frame pointer of x86_jprobe_call(). Drop the frames below it. From the mov to %bp on,
+ * unwinders that use frame pointers begin at the frame of x86_jprobe_call().
  */
 SYM_INNER_LABEL(x86_jprobe_end, SYM_L_GLOBAL)
 	UNWIND_HINT_FUNC

@@ -278,9 +278,9 @@ static const char map_0f01[64 + 1] = {
 };
 
 /*
- * Which instructions exist with the x87 opcodes d8 to df, a bit for each. @memory: those with an
- * operand in memory, by the middle field of the ModRM byte. @reg: the others, by the ModRM byte
- * minus c0
+ * Bits of the instructions that exist with the x87 opcodes d8 to df; a clear bit is an undefined
+ * opcode. @memory: with an operand in memory, by the middle field of the ModRM byte. @reg: without
+ * one, by the ModRM byte minus c0.
  */
 static const struct {
 	u8 memory;
@@ -417,7 +417,7 @@ static const char *x86_insn_vex_map(struct insn *insn)
 	}
 }
 
-/* For each row of map 0f, a bit for each column: opcodes without a ModRM byte */
+/* For each row of map 0f, a bit for each column: set if the opcode has no ModRM byte */
 static const u16 no_modrm_0f[16] = {
 	[0x0] = 0x4be0,		/* 05 to 09, 0b, 0e */
 	[0x3] = 0x00ff,		/* 30 to 37 */
@@ -622,8 +622,9 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
  * @text: the bytes of the instruction that follows sti
  * @len: number of bytes
  *
- * After sti, the CPU takes no interrupt before the next instruction. Idle code relies on that: an
- * interrupt between the check for work and the instruction that sleeps would be lost.
+ * After sti, the CPU takes no interrupt before the next instruction. Idle code relies on that: if
+ * an interrupt brought new work after the check for work, but before the instruction that sleeps,
+ * the CPU would sleep nevertheless.
  *
  * Return: true for hlt, mwait, mwaitx and sysexit.
  */

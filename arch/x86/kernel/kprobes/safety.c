@@ -2,11 +2,11 @@
 /*
  * Kernel probes on x86: the safety check, which decides where a jump is safe.
  *
- * A jump has five bytes. No control flow may enter its JTPR (bytes 1 to 4): no branch, no fixup
- * of an exception table, no target of a jump label, no return of a call, and no task that
- * slept in an instruction there. And each instruction of the DCR must have a correct copy in
- * the detour buffer. An int3 after a return or a jump is padding of the compiler, which is
- * never executed and may be in the DCR.
+ * A jump has five bytes. No control flow may enter its JTPR (bytes 1 to 4): no branch, no fixup of
+ * an exception table, no target of a jump label, no return of a call, and no task that slept in an
+ * instruction there. And each instruction of the DCR (detoured code region: the instructions that
+ * the jump overlaps) must have a correct copy in the detour buffer. An int3 after a return or a
+ * jump is padding of the compiler, which is never executed and may be in the DCR.
  *
  * The check decodes the function, and its neighbours if they may have a short branch into a JTPR.
  * branch_targets.c searches all text for longer branches.
@@ -103,13 +103,19 @@ static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
 }
 
-/* Is @target a thunk that jumps through a register? Then a direct jump to it is an indirect one. */
+/*
+ * Is @target a thunk that jumps through a register? Then a direct jump to it acts as an indirect
+ * one.
+ */
 static bool safety_is_indirect_thunk(unsigned long target)
 {
 	/* ITS thunks may be allocated outside the kernel text. */
 	if (!__kernel_text_address(target))
 		return true;
-	/* The linker puts all other thunks here; but a jump to a return thunk is a return. */
+	/*
+	 * All other thunks are in this range. So are return thunks, but a jump to those is a
+	 * return.
+	 */
 	return target >= (unsigned long)__softirqentry_text_end &&
 	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);
 }
@@ -171,8 +177,9 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 }
 
 /*
- * Are there only zeros from @addr to @end, too few for an instruction? They are no reason to refuse
- * a jump: kallsyms counts the rest of the page as a part of the last function of a module.
+ * Called if the bytes from @addr to @end cannot be decoded. Are they only zeros? Then they are no
+ * reason to refuse a jump: kallsyms counts the rest of the page as a part of a module's last
+ * function.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
@@ -185,8 +192,8 @@ static bool safety_is_filler(unsigned long addr, unsigned long end)
 
 /*
  * @addr is in the .cold part of the function of @g, or in the function whose .cold part @g is in.
- * Refuse the jumps of @g if that other part has an indirect jump, or cannot be decoded: its jump
- * tables may lead into both parts. text_mutex is held.
+ * Refuse the jumps of @g if that other part has an indirect jump, or cannot be decoded: the jump
+ * tables of one part may lead into both. text_mutex is held.
  */
 static void safety_check_other_part(struct jump_group *g, unsigned long addr)
 {
@@ -298,8 +305,9 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 /*
  * Can an instruction in [@at, @end), where @end is the end of the symbol, lead into the JTPR of
  * @jump? In the probed function, any instruction can. In other symbols only short branches matter,
- * since x86_kprobe_check_targets() finds the others: before the function, if the end of the symbol
- * is in reach of a short branch; after the function, if @at is.
+ * since x86_kprobe_check_targets() finds the others. So a symbol before the function matters if its
+ * end is within reach of a short branch; an instruction after the function matters if its address
+ * @at is.
  */
 static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
 			    unsigned long at, unsigned long end)
@@ -406,7 +414,7 @@ static bool safety_may_branch_into(struct jump_group *g, unsigned long start, un
 		case 0x70 ... 0x7f:		/* jcc */
 		case 0xe0 ... 0xe3:		/* loop, jcxz */
 		case JMP8_INSN_OPCODE:
-		case INT3_INSN_OPCODE:		/* other code's, perhaps in place of a branch */
+		case INT3_INSN_OPCODE:		/* not of kprobes: may hide a branch */
 			target = start + 2 + (s8)p[1];
 			if (target - first < size)
 				return true;

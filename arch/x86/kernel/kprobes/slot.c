@@ -168,7 +168,7 @@ int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, un
 	int ret;
 
 	if (x86_insn_kind(insn) == X86_KIND_CALL) {
-		/* push sign-extends its operand of 32 bits: it cannot push any other address. */
+		/* push sign-extends its operand of 32 bits, so it cannot push just any address. */
 		if ((long)next != (long)(addr + insn->length))
 			return -EOPNOTSUPP;
 		buf[0] = PUSH_IMM32_OPCODE;
@@ -412,8 +412,8 @@ int arch_prepare_probepoint(struct probepoint *pp)
 #ifdef CONFIG_KPROBES_EXPLAIN
 
 /*
- * Can a copy refer to its operand from every possible slot? KPROBE_UNKNOWN: from the lowest or the
- * highest one only. If no copy of the bytes is needed, the answer is KPROBE_YES.
+ * Can a copy refer to its operand from every possible slot? The answer is KPROBE_UNKNOWN if only a
+ * copy in the lowest or in the highest slot can, and KPROBE_YES if no copy of the bytes is needed.
  */
 static enum kprobe_answer slot_copy_reaches(struct probepoint *pp)
 {
@@ -515,9 +515,10 @@ void arch_remove_probepoint(struct probepoint *pp)
 }
 
 /*
- * A breakpoint is reported to perf when no CPU can execute the original any more, and its removal
- * before any CPU can execute the original. If a CPU hits the breakpoint before the first report or
- * after the second one, its trace has the exception.
+ * perf decodes processor traces with the text that is reported here. So report a breakpoint when no
+ * CPU can execute the original any more, and report its removal before any CPU can execute the
+ * original again. If a CPU hits the breakpoint before the first report or after the second one,
+ * perf finds the exception in the trace.
  */
 
 /**

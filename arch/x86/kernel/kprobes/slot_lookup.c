@@ -115,14 +115,13 @@ static struct probepoint *slot_lookup_ftrace_call(unsigned long pushed, unsigned
  * @task: the task whose stack it is
  * @ip: the instruction pointer in @regs
  *
- * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes
- * after @regs, see the drawing in trampolines_64.S, and the stack pointer in
- * @regs points right above that word. If an exception saved the registers, the
- * stack pointer or that word differs. In 64-bit mode, an exception through the
- * IDT leaves at most one word between its frame and the interrupted stack; only
- * int3 leaves this gap, and has the stack segment instead of the word. With FRED
- * an exception leaves 80 to 136 bytes, or is on another stack. In 32-bit mode,
- * all exceptions leave this gap, and have the flags instead of the word.
+ * The word that the call of a trampoline pushed is KPROBE_TRAMPOLINE_GAP bytes after @regs, see the
+ * drawing in trampolines_64.S, and the stack pointer in @regs points right above that word. If an
+ * exception saved the registers, the stack pointer or that word differs. In 64-bit mode, an
+ * exception through the IDT leaves at most one word between its frame and the interrupted stack;
+ * only int3 leaves this gap, and has the stack segment in the place of that word. With FRED an
+ * exception leaves 80 to 136 bytes, or is on another stack. In 32-bit mode, all exceptions leave
+ * this gap, and have the flags in the place of that word.
  *
  * On the stack of a running task, @regs may be arbitrary words, and the pushed word may be
  * after the end of the stack, in the guard page. So the word is read only if it is on a stack.

@@ -65,11 +65,11 @@ static struct kprobe_step *__kprobes step_current(void)
 int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again)
 {
 	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-	/* Pairs with smp_store_release() in slot_make(): the code was published before this. */
+	/* Pairs with smp_store_release() in slot_make(): the slot's code was written before. */
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
-	/* Only another interrupt context can interrupt a step, and there is a step for each. */
+	/* Steps nest only in different interrupt contexts, and the array has a step for each. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
 	/* From here on, an NMI uses the next step, and frees it before it returns. */
@@ -137,7 +137,7 @@ static void __kprobes step_note_interrupts_on(unsigned long ip)
 }
 
 /*
- * End a step, if a breakpoint is the one that ends it.
+ * If the int3 that was hit is the one after the copy of a step, end the step.
  *
  * Context: the handler of an int3.
  *
@@ -159,7 +159,8 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	step_end(step, regs);
 	/*
 	 * x86_kprobe_emulate_again() has let the CPU execute only the int3. If the emulation cannot
-	 * read memory, it lets the CPU resume in the copy.
+	 * read memory, it lets the CPU resume in the copy, which raises the exception: then do not
+	 * call the post_handlers.
 	 */
 	if (unlikely(again) && pp->arch.emulation.run) {
 		pp->arch.emulation.run(pp, regs);

@@ -128,12 +128,11 @@
 /*
  * The code at @slowpath of KPROBE_TRAMPOLINE_CHECK_SLOWPATH, which continues at @back.
  *
- * Call depth tracking counts calls and returns. It does not count the call of a
- * trampoline from a slot, a detour buffer or ftrace, so the trampoline does. RET
- * is a return thunk then, which counts the return, and changes flags. So the
- * trampoline must return through kprobe_trampoline_popf, which counts the return
- * before it loads the flags. -1 in %r14 never equals the saved flags, and forces
- * that.
+ * Call depth tracking counts calls and returns. It does not count the call of a trampoline from a
+ * slot, a detour buffer or ftrace, so the trampoline does. With it, RET is a jump to a return
+ * thunk, which counts the return, and changes flags. So the trampoline must return through
+ * kprobe_trampoline_popf, which counts the return before it loads the flags. It does so if %r14
+ * differs from the saved flags, as -1 always does.
  */
 .macro KPROBE_TRAMPOLINE_SLOWPATH back:req
 	UNWIND_HINT_REGS
@@ -200,7 +199,7 @@
  * Rare cases are handled in C. The steps are those of kprobe_enter() and kprobe_leave() in
  * asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * %r12 has the level below the trampoline's level, hence KPROBE_LEVEL_SIZE.
+ * %r12 points to the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
@@ -524,7 +523,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  *
  * A detour buffer calls this, unless several probes have a pre_handler. If that changes, hits may
- * come here until the call is patched: then the dispatcher calls all pre_handlers.
+ * come here until the call is patched. Then the pre_handler that this calls is
+ * probe_set_multi_pre(), which calls those of all probes.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=0
@@ -534,8 +534,8 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. It walks the set here, which
- * saves a call of the dispatcher.
+ * A detour buffer calls this if several probes have a pre_handler. It walks the set itself, which
+ * saves a call of probe_set_multi_pre().
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -660,10 +660,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_REGS
 .Lreturn_give:
 	/*
-	 * A pool of fixed size has its cache in @own of the holder. Other CPUs
-	 * take instances from it, too, so the exchange needs a lock prefix. Without
-	 * such a cache, or if it has an instance already, C code gives the instance
-	 * back to the pool.
+	 * A pool of fixed size has its cache in @own of the holder. Other CPUs also take instances
+	 * from that cache, so the exchange needs a lock prefix. If there is no such cache, or the
+	 * cache has an instance already, C code gives the instance back to the pool.
 	 */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_own(%rdx), %rdx

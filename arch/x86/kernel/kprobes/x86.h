@@ -42,8 +42,8 @@ struct x86_jprobe_call;
 #define KPROBE_SLOTS_END	(MODULES_END - KPROBE_SLOT_SIZE)
 
 /*
- * Return: the start of the slot or detour buffer that @ip is in. @ip may be a return address
- * there, since no call is the last instruction.
+ * Return: the start of the slot or detour buffer that @ip is in. @ip may also be the return address
+ * of a call there: no call is the last instruction, so that address is in the buffer, too.
  */
 static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 {
@@ -52,10 +52,10 @@ static __always_inline unsigned long kprobe_slot_of(unsigned long ip)
 
 /**
  * struct kprobe_detour_map - table at the end of a detour buffer, from copies to originals
- * @at: for each copy, the offset in the buffer of the code after it. For the copy of a call, a push
- *	and a jump: the offset of the jump
- * @from: for each copy, the offset from the probed address of the original of the code after it.
- *	For the copy of a call: KPROBE_DETOUR_CALLED
+ * @at: for each copy, the offset in the buffer of the code after it. The copy of a call is a push
+ *	and a jump: for such a copy, the offset of the jump
+ * @from: for each copy, where the original of the code at @at is, as an offset from the probed
+ *	address. For the copy of a call: KPROBE_DETOUR_CALLED
  * @nr: number of copies. An instruction slot, whose unused bytes are int3s, has INT3_INSN_OPCODE
  *	here.
  */
@@ -223,8 +223,8 @@ int x86_kprobe_check_targets(struct kprobe_jump *jump);
 #endif
 
 /*
- * From the linker: the start of the trampolines of static calls. The return and branch thunks are
- * before it, so they end here.
+ * From the linker: the start of the trampolines of static calls. The return and indirect-branch
+ * thunks are right before these, so it is also the end of the thunks.
  */
 extern char __static_call_text_start[];
 
@@ -288,7 +288,10 @@ enum x86_after {
 static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_regs *regs,
 					    enum x86_after after, struct kprobe_level *level)
 {
-	/* Pairs with smp_store_release() in x86_kprobe_choose_exec(). */
+	/*
+	 * Pairs with smp_store_release() in x86_kprobe_choose_exec(): the code at this address was
+	 * written before.
+	 */
 	unsigned long resume = READ_ONCE(pp->arch.resume);
 	bool emulate = !resume && pp->arch.emulation.run;
 
@@ -309,7 +312,8 @@ static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_reg
 /*
  * Call the post_handlers at @level from an int3, after an instruction was emulated or
  * single-stepped. If a post_handler has redirected execution, the CPU resumes at the address that
- * the handler set, or at the copy of that instruction in a detour buffer.
+ * the handler set; if that is in the DCR of a probepoint, at the copy of the instruction in the
+ * detour buffer.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)
