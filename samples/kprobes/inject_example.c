@@ -69,8 +69,8 @@ NOKPROBE_SYMBOL(change_this);
 /*
  * Redirect execution. The rules:
  *
- * - At the entry of a function, the return address is on top of the stack. The handler pops it
- *   into the instruction pointer, as a return instruction does. Anywhere else in a function it
+ * - At the entry of a function, the return address is on top of the stack. The handler pops it into
+ *   the instruction pointer, as a return instruction does. Anywhere else in a function, the handler
  *   would also have to undo what the function has done so far.
  * - The handler stores the result in the registers where the caller expects it.
  * - The handler returns non-zero. Then the CPU does not execute the probed instruction, and

@@ -40,7 +40,7 @@ struct call {
  * before each call. If the handler returns non-zero, the call is not tracked: here, a call by a
  * kernel thread.
  *
- * The caller of the function may hold any lock, and other clocks than the fast ones take locks.
+ * Use a fast clock: other clocks take locks, which the caller of the function may hold.
  */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {

@@ -73,7 +73,7 @@ static void set_watchpoint(struct work_struct *work)
 	/*
 	 * On arm and arm64 the CPU raises the exception before the write, and again whenever it
 	 * resumes there. The kernel single-steps the write only for perf's default handler. This
-	 * event has its own, so the task would raise the exception forever.
+	 * event has a handler of its own, so the task would raise the exception forever.
 	 */
 	if (IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_ARM64)) {
 		WRITE_ONCE(state, -EOPNOTSUPP);

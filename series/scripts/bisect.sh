@@ -118,7 +118,7 @@ two_cores()
 	choice | grep -q $'^\tbool'
 }
 
-# choice: prints what arch/Kconfig says about the choice
+# choice: prints what arch/Kconfig says about PROBEPOINTS, the choice between the two cores
 choice()
 {
 	sed -n '/^config PROBEPOINTS$/,/^\(\thelp\)\?$/p' "$tree/arch/Kconfig"
@@ -135,7 +135,8 @@ offered()
 	esac
 }
 
-# options: prints the options that choose the new core, as far as Kconfig lets them
+# options: prints the options that select the new core. In some steps it cannot be selected together
+# with the function tracer: then they turn that off.
 options()
 {
 	printf 'CONFIG_%s=y\n' EXPERT PROBEPOINTS
@@ -229,7 +230,8 @@ objects_of()
 		kernel/power/hibernate.c) has HIBERNATION || continue ;;
 		drivers/acpi/processor_idle.c) has ACPI_PROCESSOR_IDLE || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
-		# For these two, the makefile has no line that the search for *) below would find.
+		# The search below, for kernel/trace/*, would not find the options of these two in
+		# the makefile.
 		kernel/trace/ftrace.c) has FUNCTION_TRACER || continue ;;
 		kernel/trace/trace_event_perf.c) has PERF_EVENTS || continue ;;
 		kernel/trace/*)
@@ -393,7 +395,7 @@ run_guest()
 		return 1
 	}
 	! our_warnings || return 1
-	# The tests need the new core.
+	# The tests need the new core: without tests, or with the old core, only boot.
 	if [ ! -e "$tree/$SELFTESTS/vmtest.sh" ] || old_core; then
 		boot_only "$variant"
 		return
@@ -484,7 +486,8 @@ try()
 	log=$dir/log/$(printf '%02d' "$n")-${what// /-}.log
 	mkdir -p "$dir/log"
 	lay "$commit"
-	# A separate subshell keeps errexit, which has no effect in a condition.
+	# errexit has no effect in a condition: run the stage in a subshell, and test its status
+	# afterwards.
 	set +e
 	(set -e; "run_$1" "${@:2}") >"$log.said" 2>&1
 	local rc=$?

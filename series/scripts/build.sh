@@ -23,7 +23,8 @@ case $variant in
 stock-*)
 	tree=$OUT/linux-stock
 	"$TOP/series/scripts/prepare.sh" --stock
-	# The fragments are those of out/linux, where they are adapted to this base kernel.
+	# The fragments are taken from out/linux, where they are adapted to this base kernel: make
+	# that, too.
 	[ -z "$ADAPTIONS" ] || "$TOP/series/scripts/prepare.sh"
 	;;
 *)
@@ -92,8 +93,8 @@ check_config()
 	}
 }
 
-# can_link: prints what Kconfig's CC_CAN_LINK will be. It depends on the installed packages, so it
-# is part of the stamp below.
+# can_link: prints what Kconfig's CC_CAN_LINK will be. The value depends on the installed packages,
+# so it is part of the stamp below.
 can_link()
 {
 	local bits=-m64

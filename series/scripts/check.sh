@@ -86,7 +86,8 @@ double_loads()
 {
 	spatch --very-quiet -D report --sp-file "$TOP/series/scripts/double-load.cocci" "$@" 2>&1
 }
-# If spatch does not find the double load in this file, the check fails: it could find no others.
+# The check fails if spatch does not find the double load in this file: then it would find no others
+# either.
 cat >"$OUT/log/double-load.c" <<'EOF'
 static int example(struct kprobe *p, struct pt_regs *regs)
 {

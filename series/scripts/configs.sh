@@ -240,7 +240,7 @@ symbols()
 {
 	"$nm" -u "$@" | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_(slot|page)|optinsn|rethook|wait_for_kprobe|^fprobe' |
-		# symbols that the linker defines, or a file that is not compiled here
+		# Leave out symbols that the linker or a file that is not compiled here defines.
 		grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|__tracepoint.*|.*trace_kprobe.*' \
 			>"$build/needed" || return 0
 	"$nm" -g --defined-only "$@" | awk 'NF == 3 { print $2, $3 }' >"$build/given"

@@ -80,8 +80,9 @@ sub source
 	return @{$sources{$file}[$line]};
 }
 
-# nothing_alone DONE, SCRIPTS: prints those scripts of which another script does all that they do.
-# For each line or mutant, DONE has { script => 1 } for the scripts that execute or find it.
+# nothing_alone DONE, SCRIPTS: returns the scripts that do nothing alone: another script executes
+# each of their lines, too, or finds each of their mutants. For each line or mutant, DONE has {
+# script => 1 } for the scripts that execute or find it.
 sub nothing_alone
 {
 	my ($done, @scripts) = @_;
@@ -95,7 +96,7 @@ sub nothing_alone
 }
 
 # ranges MISSING, ALL: joins lines that no script executes to ranges. A range is in one function,
-# and no compiled line within it was executed. Both are references to sorted lists.
+# and no compiled line within it was executed. MISSING and ALL are references to sorted lists.
 sub ranges
 {
 	my ($missing, $all) = @_;

@@ -102,7 +102,7 @@ keep_ended()
 		if [ ! -d "$test" ] || [ "$name$at" = "boot@$1" ]; then
 			continue
 		fi
-		# gcov looks for the notes next to the counters.
+		# gcov looks for the notes (.gcno) next to the counters (.gcda).
 		find "$test" "${boot[@]}" -name '*.gcda' | while IFS= read -r gcda; do
 			file=${gcda#"$raw"/*/}
 			ln -sfn "/${file%.gcda}.gcno" "${gcda%.gcda}.gcno"

@@ -11,7 +11,7 @@ tracefs=/sys/kernel/tracing
 list=$debugfs/kprobes/list
 failed=
 
-# The log is open already, so that the shell does not hit a probe by opening it.
+# Open the log only once, here: opening it for each mark would hit the probes on do_sys_openat2().
 exec 7>/dev/kmsg
 mark() { echo "demo: $1" >&7; }
 
@@ -28,7 +28,7 @@ during()
 
 row() { printf '  %-11s %s\n' "$1" "$2"; }
 
-# must NUMBER -OPERATOR WANTED WHAT
+# must NUMBER -OPERATOR WANTED WHAT: lets the demo fail, and says so, if this comparison is false
 must()
 {
 	test "$1" "$2" "$3" || {
@@ -67,14 +67,14 @@ wait_for_jump()
 }
 
 # show MODULE WORK PATTERN HITS WORDS: runs WORK with the module's probe in place and prints what is
-# listed and logged, then removes the module, runs WORK again, and counts hits: there are none
+# listed and logged, then removes the module, runs WORK again, and counts hits: there must be none
 show()
 {
 	wait_for_jump
 	row listed "$(cat $list)"
 	during "$2" "$1" >/tmp/said
 	grep "$3" /tmp/said >/tmp/hits || :
-	# A kernel thread may start, too.
+	# There may be more hits than WORK causes: a kernel thread may start, too.
 	must "$(wc -l </tmp/hits)" -ge "$4" hits
 	row hit "$(wc -l </tmp/hits) times, $5; the log's last line of it:"
 	sed -n '$s/^/              /; $s/ dx=.*//; $p' /tmp/hits

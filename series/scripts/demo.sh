@@ -16,7 +16,8 @@ if [ -z "$variant" ]; then
 	[ -e "$OUT/build/demo/.built" ] ||
 		[ ! "$OUT/build/default/.built" -nt "$OUT/linux/.series/changed" ] || variant=default
 fi
-# All packages of the scripts below at once: what cannot be installed is said before the build.
+# Collect the packages that all scripts below need, so that doctor.sh says before the build what
+# cannot be installed.
 packages=("${BASIC_PACKAGES[@]}")
 command -v qemu-system-x86_64 >/dev/null || [ -n "${QEMU:-}" ] || packages+=(qemu-system-x86)
 if [ ! -e "$OUT/linux/.series/source" ] && [ -z "${KERNEL_SRC:-}$ADAPTIONS" ]; then

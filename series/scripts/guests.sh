@@ -7,7 +7,8 @@
 #	has_kernel VARIANT		was its kernel built, and are its tests to be run?
 #	suites				the suites that are asked for; all if empty
 
-# clients-ftrace.sh takes long and has little to do with probes, see `make test-clients`
+# All clients-*.sh except clients-ftrace.sh, which takes long and has little to do with probes: only
+# `make test-clients` runs that.
 clients=(clients-bpf clients-bpf-events clients-bpf-multi clients-dynevents clients-events
 	clients-inject clients-kernel clients-perf clients-places clients-together)
 
@@ -90,7 +91,7 @@ guests_of_their_own()
 			indirect_target_selection=force
 		CPU=max,family=23,model=1 \
 			short_guest default returns-unret opt-return-thunks retbleed=unret spec_rstack_overflow=off
-		# Returns count calls (call depth tracking), and change flags.
+		# With call depth tracking, return thunks count the returns, and change flags.
 		CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
 			short_guest default returns-depth "opt-return-thunks insn-flags kretprobe-stacks" \
 			retbleed=stuff spectre_v2=retpoline

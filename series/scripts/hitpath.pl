@@ -223,8 +223,8 @@ sub is_named
 	return $by_name{$name} || grep { index($name, $_) == 0 } @by_prefix;
 }
 
-# If the kernel renames a function in these lists, the walk would silently leave it out: fail
-# instead.
+# If a function in these lists was renamed in the sources, the walk would silently leave it out:
+# fail instead.
 {
 	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS]");
 	my %words;

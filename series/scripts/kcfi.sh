@@ -36,7 +36,8 @@ no_indirect_call()
 	! trampolines | grep -E '(call|jmp)q? +\*|__x86_indirect'
 }
 
-# called FUNCTION: the trampolines call it, and the compiler has given it a check of the type
+# called FUNCTION: do the trampolines call it, and does it contain one check of a function's type,
+# which is where its ud2 is?
 called()
 {
 	trampolines | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1

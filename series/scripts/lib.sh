@@ -4,7 +4,8 @@
 # Functions for the scripts that the Makefile runs. Sourced, never run.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# make and the kernel's makefiles split paths at spaces, and the search for sources at colons.
+# make and the kernel's makefiles split paths at spaces, and make splits its search path for sources
+# (VPATH) at colons.
 case $TOP in
 *[[:space:]:]*)
 	printf 'error: %s: a kernel cannot be built where the path has a space or a colon\n' "$TOP" >&2
@@ -205,7 +206,7 @@ need_packages()
 	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
 		die "not root, and there is no sudo" "as root, run ${advice#install by hand: }"
 	update_packages || advice="is there a network? apt can read none of its repositories"
-	# apt refuses to run after an installation that was interrupted.
+	# If an installation was interrupted, finish it first: otherwise apt refuses to run.
 	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
 	# Another process, the tests of a second clone for example, may hold dpkg's lock: apt-get
@@ -557,7 +558,7 @@ use_toolchain()
 	fi
 	case ${1#stock-} in
 	i386)
-		# Kconfig asks if the compiler can link programs.
+		# Kconfig tests whether the compiler can link programs, here of 32 bits.
 		need_multilib
 		;;
 	kcfi)

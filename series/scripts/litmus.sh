@@ -41,7 +41,7 @@ outcome()
 		-set-libdir "$dir/usr/share/herdtools7/herd" -conf linux-kernel.cfg "$1" 2>&1) ||
 		out+=$'\nherd7 failed'
 	printf '%s\n\n' "$out" >>"$log"
-	# A flag is a data race, or an unbalanced lock.
+	# herd7 prints `Flag` if there is a data race, or an unbalanced lock.
 	if grep -q -e '^Flag' -e 'failed$' -e '^Warning' <<<"$out"; then
 		printf 'error'
 	else

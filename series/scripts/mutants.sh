@@ -231,7 +231,7 @@ stamp()
 	} | sha256sum
 }
 
-# Which mutant the running guest tests
+# The mutant that the running guest tests, or empty
 tested=
 # verdict: waits until a test has failed or the guest has ended. Sets result: whether a test has
 # found the mutant; empty if the guest did not start.
@@ -239,7 +239,7 @@ verdict()
 {
 	local log=$DIR/log/$tested new=
 
-	# One failure will do.
+	# One failure is enough: do not wait for the other tests.
 	while [ -z "$new" ] && kill -0 "$guest" 2>/dev/null; do
 		sleep 1
 		new=$(new_failures "$log" "$(kind_of "$tested")")

@@ -18,8 +18,9 @@
 #	{ extern int kprobe_mutant; if (kprobe_mutant == 17) a = b - 1; else a = b + 1; }
 # so all mutants are in one kernel, and kprobe_mutant=17 on its command line selects this one. A
 # condition, or the value of an initialiser, becomes a conditional expression. Lines keep their
-# numbers. What cannot be written in that way has no mutants: assembler, tables, declarations, names
-# of cases. Nor has what is equivalent by construction, or only checks or logs: see $SKIP.
+# numbers. What cannot be written in that way has no mutants: assembler, tables, declarations, case
+# labels. Nor have statements that only check or log something, or whose mutants no test could
+# notice: see $SKIP.
 #
 # The statements are sorted by a hash of the seed and of their text, and the first ones are taken: a
 # change of one function leaves the mutants of others as they were.

@@ -31,6 +31,7 @@
 #	Large: WHY		why the patch may have more lines than others, see export.sh
 #	Holds: NAME...		diffs of series/steps that are applied on top of this step and
 #	Lifts: NAME...		all that follow, until a step lifts them
+#	Builds: NAME...		of these diffs, the ones that bisect.sh reverts to compile this step
 #
 # Lines of headers, makefiles and suites.sh arrive with the first code that needs them. Arrival.pm
 # finds the step, so Lines: is only for what it cannot know. In C, a comment does not arrive before
@@ -287,7 +288,7 @@ sub drop_conditions
 	return grep { !$gone{$_} } @here;
 }
 
-# Computes the contents of the files of a step, except the edited ones.
+# content(FILE, STEP): the contents that a file has after this step; only for files without edits
 sub content
 {
 	my ($file, $nr) = @_;

@@ -27,8 +27,8 @@ asked=()
 read -ra suites <<<"${SUITE:-}"
 check_suites "${suites[@]}" || exit
 [ $# -eq 0 ] || [ ${#suites[@]} -eq 0 ] || die "TESTS= and SUITE= both choose tests: give one of them"
-# Set if no TEST was given: run all tests that a variant can run, or all tests of the suites in
-# SUITE=.
+# $whole is set if no TEST was given: then run all tests that a variant can run, or all tests of the
+# suites in SUITE=.
 whole=
 [ $# -ne 0 ] || whole=y
 if [ ${#suites[@]} -gt 0 ]; then
