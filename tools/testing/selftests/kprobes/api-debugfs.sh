@@ -27,7 +27,7 @@ list_has_format() {
 		$KPROBES/list >"$TMP/malformed" || failed "$(cat "$TMP/malformed")"
 }
 
-# list_names ID PATTERN: the probe's line in kprobes/list matches
+# list_names ID PATTERN: checks that the probe's line in kprobes/list matches
 list_names() {
 	list_line "$1" | grep -q -E "$2" || failed "no '$2' in: $(list_line "$1")"
 }
@@ -131,7 +131,7 @@ once_waits_for_enabled() {
 	ctl del 10
 }
 
-# in_blacklist SYMBOL: the blacklist has it, with a range that is not empty
+# in_blacklist SYMBOL: checks that the blacklist has it, with a range that is not empty
 in_blacklist() {
 	awk -v symbol="$1" '
 		$2 == symbol { split($1, range, "-"); found = (range[1] "") < (range[2] "") }
@@ -182,7 +182,7 @@ untouchable_symbols() {
 	' - /proc/kallsyms
 }
 
-# expect_listed: each address in $TMP/symbols is in a range of the blacklist
+# expect_listed: checks that each address in $TMP/symbols is in a range of the blacklist
 expect_listed() {
 	sort "$TMP/symbols" | awk '
 		FNR == NR {
@@ -247,7 +247,8 @@ low_half() {
 	echo "0x${1#"${1%????????}"}"
 }
 
-# perf gives each text symbol as an offset from the start of the text.
+# A probe must be accepted at an offset from the symbol at the start of the text, since perf gives
+# each location in that form.
 counted_from_start() {
 	ctl add 10 do_sys_openat2
 	function=$(awk '$3 == "do_sys_openat2" { print $1; exit }' /proc/kallsyms)

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/functions.sh"
 
-# list LOCATION: the answer is in $TMP/list
+# list LOCATION: asks explain, and saves the answer in $TMP/list
 list() {
 	exec 3<>$EXPLAIN
 	printf '%s\n' "$1" >&3 || failed "'$1' cannot be written to explain"
@@ -66,7 +66,8 @@ lists_all() {
 	ktap_print_msg "$(cut -d' ' -f3 "$TMP/list" | sort | uniq -c | tr -s '\n ' ' ')"
 }
 
-# line_agrees ADDRESS SYMBOL MODE REST: a line of the list says what a single answer says
+# line_agrees ADDRESS SYMBOL MODE REST: checks that this line of a list says the same as the answer
+# for SYMBOL alone
 line_agrees() {
 	explained "$2" || failed "'$2' cannot be written to explain"
 	equal "address of $2" "$(answer address)" "$1"
@@ -101,7 +102,7 @@ compare_inside() {
 		*)
 			line_agrees "$address" "$symbol" "$mode" "$rest"
 			length=$(answer length)
-			# The next line is the next instruction.
+			# The next line must be about the next instruction.
 			[ -z "$last" ] || [ "$address" = "$last" ] ||
 				[ "${symbol%+*}" != "$function" ] || failed "after $last: $address"
 			function=${symbol%+*}
@@ -121,11 +122,12 @@ lists_instructions() {
 	at_least "instructions" "$(grep -c . "$TMP/inside")" 2
 	compare_inside do_sys_openat2 do_sys_openat2
 	at_least "instructions" "$(grep -c . "$TMP/inside")" 20
-	# With a function tracer, snprintf() is a notrace function.
+	# If the kernel has a function tracer, snprintf() is a notrace function: the list must say
+	# so.
 	compare_inside snprintf ''
 	compare_inside kp_target:kp_tgt_nokprobe kp_target:kp_tgt_nokprobe
 	equal "what is blacklisted" "$(grep -c . "$TMP/inside")" 1
-	# Several functions, which are checked together
+	# explain checks several functions together.
 	compare_inside 'kp_tgt_*' ''
 	at_least "functions" "$(grep -c '+0x[04] ' "$TMP/inside")" 5
 }

@@ -29,7 +29,7 @@ asked() {
 	return $asked_status
 }
 
-# ask_refused QUESTION: the kernel refuses it, and the file still has the usage
+# ask_refused QUESTION: checks that the kernel refuses it, and that the file still has the usage
 ask_refused() {
 	! asked "$1" || failed "'$1' can be written to explain"
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
@@ -67,22 +67,22 @@ has_case() {
 	grep -q "^$1 " $CASES
 }
 
-# refused LOCATION ERRNO REASON [RANGE]: the answer is that a probe is refused, with ERRNO and
-# REASON; the symbol of the range in it begins with RANGE
+# refused LOCATION ERRNO REASON [RANGE]: checks that the answer is that a probe is refused, with
+# ERRNO and REASON, and that the symbol of the range in it begins with RANGE
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
 		${4:+"~range: $HEX-$HEX $4"}
 }
 
-# executed LOCATION HOW REASON [HOW REASON]: the answer says HOW the instruction is executed, and
-# why; the second pair is for a probe with a post_handler
+# executed LOCATION HOW REASON [HOW REASON]: checks that the answer says HOW the instruction is
+# executed, and why; the second pair is for a probe with a post_handler
 executed() {
 	answers "$1" "probe: yes" !errno "execution: $2" "execution-reason: $3" \
 		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
 }
 
-# no_jump LOCATION REASON [HINT]: the answer is that there can be no jump, for this REASON;
-# yes_jump LOCATION: it is that there can be one
+# no_jump LOCATION REASON [HINT]: checks that the answer is that there can be no jump, for this
+# REASON; yes_jump LOCATION: checks that the answer is that there can be one
 no_jump() {
 	answers "$1" "probe: yes" "jump: no" "jump-reason: $2" "${3:+jump-hint: }${3:-!jump-hint}"
 }
@@ -112,7 +112,7 @@ expect() {
 	done
 }
 
-# left ID REASON: kp_ctl's registration of the probe has given this reason
+# left ID REASON: checks that kp_ctl's registration of the probe has given this reason
 left() {
 	equal "reason of probe $1" "$(ctl_get "$1" reason)" "$2"
 	seen "$2"
@@ -622,7 +622,7 @@ text_was_changed() {
 
 NOTRACE="kprobe events are refused in notrace functions"
 
-# Do kprobe events refuse functions that ftrace does not know?
+# refuses_notrace: do kprobe events refuse functions that ftrace does not know?
 refuses_notrace() {
 	has_symbol kprobe_events_refuse
 }
@@ -685,7 +685,7 @@ events_agree() {
 	ktap_print_msg "reasons in the error log: $(sort -u "$TMP/logged" | grep -c .)"
 }
 
-# debug_has N TEXT COMMAND...: the command adds N messages with the reason
+# debug_has N TEXT COMMAND...: checks that COMMAND logs N messages with the reason TEXT
 debug_has() {
 	wanted=$1
 	text=$2

@@ -11,7 +11,8 @@ times=${MEMORY_TIMES:-50}
 # An address at which a probe with a post_handler needs a different slot than one without
 inside=kp_tgt_plain
 ! is_x86 || inside=kp_tgt_plain+3
-# At the entries themselves, a kernel with ftrace needs no jump.
+# Probes at entries are ftrace-based if the kernel has ftrace. So the probes that are to have jumps
+# are at the instruction after ftrace's call.
 behind=
 ! has_symbol __fentry__ || behind=+$BEHIND_FTRACE
 
@@ -102,7 +103,7 @@ refused() {
 	ctl_refused add 0 kp_tgt_nokprobe
 	ctl_refused add 0 kp_no_such_symbol
 	ctl_refused add 0 kp_tgt_plain+1000000
-	# In the middle of an instruction
+	# This address is in the middle of an instruction.
 	! is_x86 || ctl_refused add 0 kp_tgt_plain+1
 	ctl_refused add 0 kp_tgt_function+1 return
 }

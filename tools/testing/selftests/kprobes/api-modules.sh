@@ -20,13 +20,13 @@ function_is_hit() {
 	equal "post handler calls" "$(ctl_get 1 posts)" 7
 }
 
-# refused ID ERROR VERB [WHERE]: kp_ctl's command VERB ID [WHERE] fails with ERROR
+# refused ID ERROR VERB [WHERE]: checks that kp_ctl's command VERB ID [WHERE] fails with ERROR
 refused() {
 	ctl_refused "$3" "$1" ${4:+"$4"}
 	equal "error of $3" "$(ctl_get "$1" error)" "$2"
 }
 
-# False on powerpc, which keeps the init text of modules
+# frees_init: does the kernel free the init text of modules? powerpc keeps it.
 frees_init() {
 	! is_powerpc
 }
@@ -145,7 +145,8 @@ freed() {
 }
 
 # When a module is unloaded, the kernel removes its probes, and then calls functions of the module
-# that free its parameters. text_runs_after_going 0|1: with jump optimisation off or on
+# that free its parameters. text_runs_after_going 0|1: checks that such a function runs without
+# probes then, with jump optimisation off or on
 text_runs_after_going() {
 	optimization "$1"
 	load kp_target

@@ -7,7 +7,7 @@
 
 PARAMETERS=/sys/module/kp_nomem/parameters
 
-# without N COMMAND: a shell runs COMMAND, and its allocation N fails
+# without N COMMAND: runs COMMAND in a shell whose allocation N fails
 without() {
 	nth=$1
 	shift
@@ -157,7 +157,8 @@ load_module() {
 	else
 		refused=$((refused + 1))
 	fi
-	# If the next module gets the same address, what is left of this one goes with it: look now.
+	# If the next module gets the same address, kprobes removes what this module has left: so
+	# look for that now.
 	equal "allocations of the notifier that are left" "$(cat $PARAMETERS/kept)" 0
 	must cmp $KPROBES/blacklist "$TMP/blacklist"
 	some_fail
@@ -177,7 +178,7 @@ unload_target() {
 
 # Fail each allocation of the module notifier. COMING: loading must fail and leave no blacklist
 # entry, not even one that was added before the allocation failed: kp_nomem_blacklist needs several
-# allocations. GOING: unloading must succeed, and leave none.
+# allocations. GOING: unloading must succeed, and leave no entry either.
 modules_come_and_go() {
 	must rmmod kp_target
 	cat $KPROBES/blacklist >"$TMP/blacklist"
@@ -190,7 +191,7 @@ modules_come_and_go() {
 	equal "loaded with all allocations" "$came" 1
 	put $PARAMETERS/onwards 0
 	at_least "times that it is not loaded" "$refused" 3
-	# Only ftrace allocates memory then, to remove the address of the probe.
+	# When the module is unloaded, only ftrace allocates memory, to remove the probe's address.
 	[ -e $FTRACE_ENABLED ] || least=0
 	each_allocation "unloading" unload_target
 	least=1

@@ -27,7 +27,7 @@ load_sample() {
 	LOADED="$sample $LOADED"
 }
 
-# refused PATTERN PARAM=VALUE...: the sample does not load, says why, and leaves nothing
+# refused PATTERN PARAM=VALUE...: checks that the sample does not load, says why, and leaves nothing
 refused() {
 	log_mark
 	pattern=$1
@@ -102,7 +102,7 @@ says_why_not() {
 	refused '^notify_die\+(0x)?0 cannot be probed: error -22$' symbol=notify_die
 }
 
-# is_limited PATTERN PARAM=VALUE: of 400 hits, at most 20 lines a second are printed
+# is_limited PATTERN PARAM=VALUE: checks that of 400 hits, at most 20 lines a second are printed
 is_limited() {
 	log_mark
 	from=$(uptime_s)
@@ -130,14 +130,15 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# `cat` makes the eleventh call: it opens the sample's file. On one CPU, its string is the last.
+# `cat` makes the eleventh call: it opens the sample's file. On the CPU of that call, the last
+# string is the name of that file.
 shows_user_string() {
 	load_sample
 	opens 10
 	shows calls
 	unload "$sample"
 	at_least "calls" "$(awk '$1 ~ /^[0-9]+$/ { n += $2 } END { print n + 0 }' "$TMP/calls")" 11
-	# AT_FDCWD, the name, and a pointer to the kernel's struct open_how
+	# The arguments are AT_FDCWD, the name, and a pointer to the kernel's struct open_how.
 	must grep -q -E " (ffffffff)?ffffff9c [0-9a-f]+ [0-9a-f]{8,} \"$DEBUGFS/$sample/calls\"\$" \
 		"$TMP/calls"
 	equal "missed" "$(sed -n 's/^missed //p' "$TMP/calls")" 0
@@ -213,7 +214,7 @@ cat_openers() {
 	cat <<-'END'
 		parameters=/sys/module/inject_example/parameters
 		open() {
-			# A failed redirection is 1 in one shell, and 2 in another.
+			# A failed redirection has the status 1 in some shells, and 2 in others.
 			read -r _ <"$1" || return 1
 		}
 		# Do not count in a subshell: its pipe may still be open in the shell.
@@ -236,8 +237,8 @@ cat_openers() {
 	END
 }
 
-# changes_opens SKIP MORE: two of three calls get an error as result. With skip=0, these calls still
-# open their files, which nothing closes: at the end, MORE files are open.
+# changes_opens SKIP MORE: checks that two of three calls get an error as result. With skip=0, these
+# calls still open their files, which nothing closes: at the end, MORE files are open.
 changes_opens() {
 	is_x86 || [ "$1" -eq 0 ] || skip_case "skip=1 is for x86" || return 0
 	log_mark

@@ -21,8 +21,8 @@ kretprobe_pool_take kprobe_ftrace_hit probepoint_of_insn_slot
 kprobe_busy_begin emulate_nop probepoint_count_missed __kretprobe_trampoline_handler
 get_kretprobe_retaddr"
 
-# Where a probe is a breakpoint. If ftrace has a call at the entry, the offset of the next
-# instruction is appended below.
+# A location where a probe is a breakpoint. If ftrace has a call at the entry, the offset of the
+# next instruction is appended below.
 INSIDE=kp_tgt_function
 
 address_of() {

@@ -136,8 +136,8 @@ once_on() {
 	grep -q " [tT] $1\$" /proc/kallsyms && ctl_try add 10 "$1" once
 }
 
-# disabled_by WHAT: probe 10, which was hit once, must be disabled without a further hit; and so
-# must probe 11, which is hit later
+# disabled_by WHAT: checks that probe 10, which was hit once, is disabled without a further hit, and
+# that probe 11, which is hit later, is disabled, too
 disabled_by() {
 	comes_true 20 is_disabled 10 || failed "$1: not disabled"
 	hits_are 10 1
@@ -147,7 +147,8 @@ disabled_by() {
 	ctl_del 10 11
 }
 
-# Probes that disable themselves where a CPU that goes offline, or comes up, can raise no interrupt
+# Register probes that disable themselves in functions in which a CPU cannot raise an interrupt,
+# because it goes offline, or comes up.
 once_on_the_way() {
 	cpu=$CPUS/cpu1/online
 	hit=0
@@ -229,7 +230,7 @@ x86_can_plug() {
 	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
 }
 
-# A probe on each function that may be probed, as a breakpoint and as a jump
+# Set a probe on each of these functions that may be probed, first as a breakpoint, then as a jump.
 cpus_plug_with_probes() {
 	around >"$TMP/around"
 	for mode in 0 1; do
@@ -291,8 +292,8 @@ kgdb_with_probes() {
 	ctl_del 0 1 2 3 4
 }
 
-# Not with lockdep: kgdb patches text in an exception, so lockdep would report that and be off
-# until the next boot.
+# has_kgdbts: can the tests of kgdb run? Not with lockdep: kgdb patches text in an exception, so
+# lockdep would report that, and be off until the next boot.
 has_kgdbts() {
 	[ -w $KGDBTS ] && [ ! -e /proc/lockdep ]
 }

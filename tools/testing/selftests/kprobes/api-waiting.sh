@@ -15,7 +15,7 @@ refused() {
 	equal "error of $1" "$(ctl_get "$id" error)" "$error"
 }
 
-# A probe that waits has no address, and the name that its user has given.
+# A probe that waits must be listed without an address, and by the name that its user has given.
 waits() {
 	for name; do
 		must grep -q "^0*  k  kp_target:$name+0x0 \[WAITING\]" $KPROBES/list

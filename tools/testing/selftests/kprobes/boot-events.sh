@@ -59,7 +59,8 @@ init_is_gone() {
 	must_fail grep -q ' console_on_rootfs$' $KPROBES/blacklist
 }
 
-# Init text that runs after its probes were removed: a breakpoint left there would be fatal.
+# _xbc_exit() is init text, and runs after kprobes has removed the probes there: a breakpoint that
+# is left would be fatal.
 late_init_is_not_hit() {
 	grep -q '_xbc_exit' $KPROBES/list ||
 		skip_case "no _xbc_exit(): no CONFIG_BOOT_CONFIG, or not traced" || return 0

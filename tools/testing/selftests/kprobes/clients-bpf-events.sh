@@ -8,13 +8,14 @@
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 
-# counted WHAT COUNT SUM: bpf_probe has printed these results to $TMP/WHAT
+# counted WHAT COUNT SUM: checks that bpf_probe has printed these results to $TMP/WHAT
 counted() {
 	equal "$1: count and sum" "$(grep -E '^(count|sum) ' "$TMP/$1" | paste -sd' ')" \
 		"count $2 sum $3"
 }
 
-# sees COUNT SUM ARGUMENT...: `bpf_probe ARGUMENT...` counts all COUNT calls, and its sum is SUM
+# sees COUNT SUM ARGUMENT...: checks that `bpf_probe ARGUMENT...` counts all COUNT calls, and that
+# its sum is SUM
 sees() {
 	calls=$1
 	sum=$2
@@ -85,7 +86,8 @@ returns() {
 	told returned "$1"
 }
 
-# told WHAT RESULTS: $TMP/WHAT has these RESULTS, the same three numbers
+# told WHAT RESULTS: checks that $TMP/WHAT has these RESULTS: the numbers of runs, missed runs, and
+# records
 told() {
 	equal "$1: runs, missed, records" "$(awk '{ print $2 }' "$TMP/$1" | paste -sd' ')" "$2"
 }
@@ -222,7 +224,7 @@ jumps_to() {
 }
 
 # nests_by KIND OFFSET OPTIMIZATION: the program of bpf_probe -h updates a hash map, in each of five
-# contexts. An event, p or r, is on the function that does so.
+# contexts. An event of the type KIND, p or r, is on the function that updates the map.
 nests_by() {
 	optimization "$3"
 	event_on "$1:nested htab_map_update_elem$2"
@@ -264,7 +266,7 @@ in_events() {
 }
 
 BOOST=/sys/module/kprobes/parameters/boost
-# After an endbr64 and ftrace's call
+# The offset of the instruction after an endbr64 and ftrace's call; i386 has no endbr here
 INSIDE=+9
 ! is_x86_32 || INSIDE=+5
 
@@ -275,7 +277,7 @@ load kp_clients
 ktap_set_plan 22
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
-# The first argument is still in its register.
+# At the second instruction, the first argument is still in its register.
 check "hits after the entry" sees 300 44850 "kp_cl_inner$SECOND_INSN"
 check "several at one entry" together
 check "the function's address" function_known

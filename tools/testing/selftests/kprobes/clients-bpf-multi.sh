@@ -60,7 +60,7 @@ refused() {
 	no_entries
 }
 
-# no_entries: ftrace calls nothing in kp_clients
+# no_entries: checks that ftrace calls nothing in kp_clients
 no_entries() {
 	[ -e "$TRACEFS/enabled_functions" ] || return 0
 	lines_are enabled_functions "$TRACEFS/enabled_functions" 'kp_cl_' 0
@@ -170,7 +170,8 @@ nothing_stays() {
 	addresses "kp_cl_outer$INSIDE" kp_cl_inner
 	echo 10 >>"$TMP/list"
 	refused 'Invalid argument'
-	# inside a notrace function, if perf refuses events there; then at its entry, as fprobe does
+	# An address inside a notrace function is refused if perf refuses events there. The entry of
+	# such a function is refused, too: fprobe cannot attach there.
 	if [ "$(explained kp_cl_failable_plain+4 && answer event)" = no ]; then
 		addresses "kp_cl_outer$INSIDE" kp_cl_failable_plain+4 kp_cl_inner
 		refused 'Invalid argument'
@@ -203,7 +204,8 @@ missed() {
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
 	has 1 25 0
-	# The same if the other address is an entry, where fprobe runs the program.
+	# The hit must be missed, too, if the other address is an entry, where fprobe runs the
+	# program.
 	addresses "bpf_get_current_pid_tgid$INSIDE" kp_cl_inner
 	linked "echo 25 >$CLIENTS/calls"
 	info_is 2 25
@@ -404,7 +406,8 @@ checked_when_it_comes() {
 		event_off kp_waits/$symbol
 	done
 	perf_refused "$AMBIGUOUS" kp_clients:kp_cl_twice
-	# The kernel may have two functions symbols_cmp, and one of the name that the module has.
+	# A name is ambiguous, and so refused, if several functions have it. kp_cl_twice always is;
+	# the kernel may have several functions symbols_cmp or symbols_cmp_r.
 	for symbol in kp_clients:kp_cl_twice kp_cl_twice symbols_cmp symbols_cmp_r; do
 		[ "$(grep -c -E " ${symbol#*:}([[:space:]]|$)" "$TMP/symbols")" -gt 1 ] || continue
 		printf '%s\n' vfs_read $symbol vfs_write >"$TMP/list"

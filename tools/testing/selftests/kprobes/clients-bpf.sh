@@ -47,7 +47,7 @@ offset() {
 	has offset '^@calls: 300$'
 }
 
-# The three functions of the chain, and nothing in between
+# The stack must have the three functions of the chain, and nothing in between.
 stacks() {
 	trace stacks 'kprobe:kp_cl_inner { @[kstack(4)] = count(); }' calls 100
 	in_order "$TMP/stacks" 'kp_cl_inner[+]' 'kp_cl_middle[+]' 'kp_cl_outer[+]' \
@@ -80,8 +80,8 @@ wildcard_returns() {
 	has wildcard-ret 100 '^@\[(30[1-9]|3[1-9].|400)\]: 7$'
 }
 
-# listed TYPE: as the wildcards, but with a list of 100 functions. bpftrace may attach a wildcard
-# through kprobe.multi, which uses fprobe. It attaches a list through kprobes, one for each
+# listed TYPE: does what wildcard() does, but with a list of 100 functions. bpftrace may attach a
+# wildcard through kprobe.multi, which uses fprobe. It attaches a list through kprobes, one for each
 # function.
 listed() {
 	list=$(seq -s, -f "$1:kp_many_%g" 300 399)

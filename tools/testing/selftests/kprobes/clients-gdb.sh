@@ -76,7 +76,7 @@ handlers_shown() {
 	lines_are "post_handlers" "$TMP/listed" \
 		' k  kernel_clone[+].*  pre_handler=0x[0-9a-f]+  post_handler=0x[0-9a-f]+$' 1
 	lines_are "handlers of jprobes" "$TMP/listed" ' j  .*  entry=0x[0-9a-f]+$' "$jprobes"
-	# kprobe_disable_self() has replaced it
+	# kprobe_disable_self() has replaced the pre_handler.
 	lines_are "the handler of a probe that has disabled itself" "$TMP/listed" \
 		' k  do_filp_open[+].*  pre_handler=0x[0-9a-f]+$' 1
 }

@@ -26,7 +26,7 @@ counts_are() {
 	lines_are "calls of disable_kprobes()" "$TMP/trace" ': disable_kprobes <-' "$2"
 }
 
-# define KIND: an event with a place in each of the functions
+# define KIND: defines an event of this kind, with a place in each of the functions
 define() {
 	awk -v kind="$1" -v n=$PLACES 'BEGIN {
 		while (i < n)
@@ -36,7 +36,8 @@ define() {
 	equal "definitions" "$(grep -c ':kprobes/places ' $TRACEFS/kprobe_events)" $PLACES
 }
 
-# switched KIND: an event of this kind gets all hits while it is enabled, and none afterwards
+# switched KIND: checks that an event of this kind gets all hits while it is enabled, and none
+# afterwards
 switched() {
 	define "$1"
 	call many 1
@@ -56,7 +57,7 @@ switched() {
 all_or_none() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	define p
-	# One place that does not use ftrace
+	# Add a place that does not use ftrace.
 	add_event "p:places kp_clients:kp_many_000$INSIDE"
 	put $FTRACE_ENABLED 0
 	put_refused $ENABLE 1

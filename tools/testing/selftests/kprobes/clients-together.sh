@@ -110,7 +110,7 @@ seen() {
 	esac || :
 }
 
-# all_see STEP: each attached client sees nine calls, and the others none
+# all_see STEP: checks that each attached client sees nine calls, and the others none
 all_see() {
 	for client in $clients; do
 		[ "$client" = bpf ] || echo >"$(instance "$client")/trace"
@@ -150,8 +150,8 @@ round() {
 	seed=$((seed + 1))
 	# shellcheck disable=SC2086 # words
 	for client in $(shuffled $clients $clients); do
-		# Without load, since Linux 6.12.117 frees the hash of functions that
-		# function_graph traces while other CPUs may be reading it, see
+		# Detach function_graph without load, since Linux 6.12.117 frees the hash of
+		# functions that function_graph traces while other CPUs may be reading it, see
 		# ftrace_shutdown_subops().
 		case "$client $attached " in
 		"function_graph"*" function_graph "*) call load 0 || bad_round=1 ;;

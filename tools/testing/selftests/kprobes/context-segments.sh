@@ -7,7 +7,8 @@
 
 . "$(dirname "$0")/functions.sh"
 
-# is_no_hit ID: a breakpoint of user space at the probe's address raises SIGTRAP
+# is_no_hit ID: checks that a breakpoint of user space at the probe's address raises SIGTRAP, and is
+# no hit
 is_no_hit() {
 	said=$("$TOPIC_DIR/user_segment" "$(ctl_get "$1" address)") || failed "user space: $said"
 	hits_are "$1" 0

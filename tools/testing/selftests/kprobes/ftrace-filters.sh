@@ -43,7 +43,8 @@ tracer() {
 	put $TRACEFS/current_tracer "$1"
 }
 
-# leads_to N COMMAND...: after the command, the records are right, and N of them have a user
+# leads_to N COMMAND...: checks that after the command, the records are right, and N of them have a
+# user
 leads_to() {
 	left=$1
 	shift
@@ -148,7 +149,7 @@ modules_go() {
 	consistent
 }
 
-# Probes of the same functions, without and with post_handlers
+# Register probes of the same functions, without and with post_handlers.
 with_probes() {
 	load kp_ctl
 	narrow vfs_read

@@ -13,7 +13,7 @@ suite() {
 	unload kp_ftrace
 }
 
-# The cases of other suites, with a tracer of all functions that they probe
+# Run the cases of other suites while a tracer traces all functions that they probe.
 traced_suites() {
 	put_in $TRACEFS set_ftrace_filter=':mod:kprobes_kunit' current_tracer=function tracing_on=0
 	load_suites kprobes_kunit traced=1 -- kprobes_api kprobes_handlers

@@ -324,7 +324,7 @@ processes() {
 PARANOID=/proc/sys/kernel/perf_event_paranoid
 EXCEPTIONS=/proc/sys/debug/exception-trace
 
-# has_hostile_user: is there a program for this processor? It must not run in Bochs, which raises a
+# has_hostile_user: can the program user_hostile run here? It must not run in Bochs, which raises a
 # single-step trap after SYSCALL, although SYSCALL has cleared the trap flag.
 has_hostile_user() {
 	is_x86 && ! in_bochs && [ -x "$TOPIC_DIR/user_hostile" ]
@@ -634,7 +634,7 @@ list_line() {
 	grep "^$(ctl_get "$1" address) " $KPROBES/list
 }
 
-# listed_as ID MARK: the probe is listed with [MARK]; not_listed_as: without
+# listed_as ID MARK: checks that the probe is listed with [MARK]; not_listed_as: without
 listed_as() {
 	list_line "$1" | grep -q -F "[$2]" || failed "probe $1 has no [$2]: $(list_line "$1")"
 }

@@ -105,7 +105,7 @@ questions() {
 			[ "$(answer probe)" != no ] || answer reason | grep -q . ||
 				failed "no reason for '$line'"
 		else
-			# The file still has the usage.
+			# The file must still have the usage.
 			grep -q '^#' "$TMP/answer" ||
 				failed "'$line' was refused: $(cat "$TMP/answer")"
 		fi

@@ -74,7 +74,7 @@ probe_functions() {
 	put $sweep/register 1
 }
 
-# A shell's work: processes, pipes, files, the kernel's own files
+# Do what a shell does: start processes, use pipes and files, read the kernel's own files.
 work() {
 	for round in 1 2 3 4; do
 		for file in /proc/[1-9]/stat /proc/self/stat; do

@@ -122,7 +122,7 @@ summary() {
 	sed -n "s/^$1 //p" $params/summary
 }
 
-# says_the_same NAME: the tests have logged the same as without probes
+# says_the_same NAME: checks that the tests have logged the same as without probes
 says_the_same() {
 	cmp -s "$TMP/bare" "$TMP/$1" && return
 	diff "$TMP/bare" "$TMP/$1" | grep '^[+-]' | head -n 30 | sed 's/^/# /'
@@ -173,7 +173,7 @@ if has_jumps; then
 else
 	ktap_set_plan 12
 fi
-# with_probes NAME APART WORD: the tests with probes; WORD distinguishes the results
+# with_probes NAME APART WORD: runs the tests with probes; WORD distinguishes the results
 with_probes() {
 	load kp_functions
 	check "functions probed $3" probe_functions "$2"

@@ -13,7 +13,7 @@ WAY="kernel_kexec kernel_restart_prepare device_shutdown syscore_shutdown migrat
 	disable_local_APIC lapic_shutdown clear_local_APIC hpet_disable hw_breakpoint_disable
 	cc_platform_has machine_kexec idt_invalidate"
 
-# A probe on each instruction of these functions and on their returns
+# Set a probe on each instruction of these functions, and on their returns.
 set_probes() {
 	grep -i ' t ' /proc/kallsyms | sort | awk -v way="$WAY" '
 		function value(hex, i, n) {

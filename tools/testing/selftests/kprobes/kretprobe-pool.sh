@@ -68,7 +68,8 @@ registered_alone() {
 	equal probes "$(pool probes)" 1 && equal taken "$(pool taken)" 0
 }
 
-# no_call_lost TRACKED: TRACKED calls of the crowd have an instance, all others count as missed
+# no_call_lost TRACKED: checks that TRACKED calls of the crowd have an instance, and that all others
+# count as missed
 no_call_lost() {
 	is entries "$1" && is nmissed $((crowd - $1)) && is wrong 0 || return 1
 	cause=pool
@@ -192,7 +193,7 @@ bad_bounds() {
 		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
-	# A bound whose number of bytes overflows means no bound.
+	# With these bounds, the number of bytes overflows: that must count as no bound.
 	case $(uname -m) in
 	i?86 | arm*) no_bound=4194304 ;;
 	*) no_bound=18014398509481984 ;;
@@ -281,7 +282,7 @@ room_at_limit() {
 	set_to calls 100 && is nmissed "$missed" && set_to sleepers 0 && is wrong 0
 }
 
-# has_room: there are instances for more calls than are in flight
+# has_room: are there instances for more calls than are in flight?
 has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
@@ -439,7 +440,7 @@ huge() {
 		put_back $BOUND
 }
 
-# too_many MAXACTIVE: the registration is refused, and leaves nothing
+# too_many MAXACTIVE: checks that the registration is refused, and leaves nothing
 too_many() {
 	all_empty || return 1
 	before=$(cat $KPROBES/pools)

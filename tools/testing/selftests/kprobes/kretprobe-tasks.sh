@@ -19,7 +19,7 @@ asleep_are() {
 	[ "$(cat $home/asleep)" -eq "$1" ]
 }
 
-# more_sleepers N: N processes enter the function; their ids are added to $pids
+# more_sleepers N: lets N processes enter the function, and adds their ids to $pids
 more_sleepers() {
 	for _ in $(seq "$1"); do
 		sh -c "echo x >$home/sleep" 2>/dev/null &
@@ -27,7 +27,7 @@ more_sleepers() {
 	done
 }
 
-# put_to_sleep N: N processes sleep in the function; $pids is set
+# put_to_sleep N: lets N processes sleep in the function, and sets $pids
 put_to_sleep() {
 	pids=
 	more_sleepers "$1"
@@ -68,8 +68,9 @@ unloaded_meanwhile() {
 	done
 }
 
-# The same, but kp_ret_guest is loaded again, and registers another return probe, before the tasks
-# wake. That probe must count only the ten calls that begin after this.
+# As before, unload kp_ret_guest while all tasks are in the function. But then load it again, so
+# that it registers another return probe before the tasks wake. That probe must count only the ten
+# calls that begin after this.
 loaded_again_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
 	load kp_ret_guest || return 1
@@ -120,7 +121,7 @@ function_goes() {
 	unload kp_ret_guest
 }
 
-# signalled SIGNAL: each call of the processes returns once, though the signal ends them
+# signalled SIGNAL: checks that each call of the processes returns once, though the signal ends them
 signalled() {
 	load kp_ret_guest maxactive=10 || return 1
 	for round in 1 2 3 4 5; do
@@ -221,7 +222,7 @@ cpu_offline() {
 	done
 }
 
-# Calls in flight while all probes are disabled, and enabled again
+# Disable all probes, and enable them again, while calls are in flight.
 switched_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 || return 1
 	put $KPROBES/enabled 0

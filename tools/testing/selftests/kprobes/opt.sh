@@ -22,7 +22,7 @@ is_not_optimized() {
 	! has_jump "$1" || failed "probe $1 has a jump"
 }
 
-# mark_is_true ID...: [OPTIMIZED] is shown if and only if the text has a jump
+# mark_is_true ID...: checks that [OPTIMIZED] is shown if and only if the text has a jump
 mark_is_true() {
 	for id; do
 		if has_jump "$id"; then
@@ -123,7 +123,7 @@ all_switched() {
 	mark_is_true 0 1 2 3 4 5 6 7
 }
 
-# The probe that prevents the jump is unregistered while kprobes/enabled is 0.
+# Unregister the probe that prevents the jump while kprobes/enabled is 0.
 blocker_gone_while_off() {
 	ctl add 10 kp_tgt_plain
 	optimization 1
@@ -158,17 +158,17 @@ sysctl_is_checked() {
 		sysctl_takes 1 && sysctl_refuses 256 && sysctl_takes 1
 }
 
-# being_written PID: true if the task is writing to the sysctl, and waits there for the optimiser
+# being_written PID: is the task writing to the sysctl, and does it wait there for the optimiser?
 being_written() {
 	grep -q optimizer_sysctl_handler "/proc/$1/stack" 2>/dev/null
 }
 
-# written_or_ended PID: the task waits in its write to the sysctl, or has ended
+# written_or_ended PID: does the task wait in its write to the sysctl, or has it ended?
 written_or_ended() {
 	being_written "$1" || [ ! -e "/proc/$1" ] || has_state "$1" Z
 }
 
-# is_busy PID: the task has been in the kernel for 200 ms
+# is_busy PID: has the task been executing in the kernel for 200 ms?
 is_busy() {
 	awk '{ exit !($3 == "R" && $15 >= 20) }' "/proc/$1/stat"
 }
@@ -335,7 +335,7 @@ modules_by_turns() {
 	ctl_del $(seq 20 44)
 }
 
-# syncs_of NUMBER WHAT COMMAND...: the command synchronises all CPUs NUMBER times
+# syncs_of NUMBER WHAT COMMAND...: checks that the command synchronises all CPUs NUMBER times
 syncs_of() {
 	wanted=$1
 	what=$2
@@ -361,7 +361,7 @@ cpus_are_synchronised() {
 	optimization 1
 }
 
-# Probes in a module's init function, whose memory is freed
+# Register probes in a module's init function, whose memory is freed.
 init_text() {
 	reload kp_target
 	unload kp_target

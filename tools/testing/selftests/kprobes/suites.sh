@@ -107,7 +107,7 @@ insn-ibt)
 	run_in_modes 0 kp_ibt -- kprobes_ibt
 	;;
 
-# After hits of every kind, flags are unchanged, or as handlers have set them.
+# After hits of every kind, the flags must be unchanged, or be as handlers have set them.
 insn-flags)
 	setup
 	x86_only "the flags are for x86"
@@ -115,9 +115,9 @@ insn-flags)
 	run_suites 0 kp_flags -- kprobes_flags
 	;;
 
-# The instruction matrix: each instruction has the same effect, probed or not. In the environment,
-# INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N and INSN_SEED=N the
-# number and the seed of values.
+# The instruction matrix: each instruction must have the same effect, probed or not. In the
+# environment, INSN_ONLY=TEXT and INSN_SKIP=TEXT choose instructions by name, INSN_ROUNDS=N and
+# INSN_SEED=N the number and the seed of values.
 insn)
 	setup
 	x86_only "the instructions are for x86"
@@ -158,7 +158,7 @@ opt-insn)
 	run_suites 0 kp_insn opt=1 "rounds=${INSN_ROUNDS:-3}" "seed=${INSN_SEED:-1}" -- kprobes_insn
 	;;
 
-# A return in a detour buffer uses a return thunk if the kernel's own returns do.
+# A return in a detour buffer must use a return thunk if the kernel's own returns do.
 opt-return-thunks)
 	setup_optimized
 	[ "$(uname -m)" = x86_64 ] || skip_topic "a 32-bit kernel has no return thunks"
@@ -170,7 +170,7 @@ opt-return-thunks)
 	run_suites 0 kp_returns -- kprobes_returns
 	;;
 
-# The probed text differs in one byte while a probe is armed, and in none afterwards.
+# The probed text must differ in one byte while a probe is armed, and in none afterwards.
 patching-text)
 	setup
 	# A jump would change more bytes.

@@ -100,7 +100,7 @@ with_tracers() {
 	verdict
 }
 
-# All probes are disarmed and armed again, so not every call is a hit.
+# Disarm all probes and arm them again, so that not every call is a hit.
 with_enabled() {
 	begin exact=0
 	while lasts; do
@@ -110,7 +110,7 @@ with_enabled() {
 	verdict
 }
 
-# CPUs go offline and come back. Every other second, no grace period is expedited.
+# Let CPUs go offline and come back. Every other second, no grace period is expedited.
 with_hotplug() {
 	[ -e /sys/devices/system/cpu/cpu1/online ] || skip_case "no CPU can go offline" || return 0
 	begin onoff_holdoff=1 onoff_interval=50
@@ -248,7 +248,7 @@ with_hostile_user() {
 	: >"$TMP/hostile_hits"
 	begin
 	start_hostile_user "$SEED"
-	# At least one round, even if the time is over before it begins.
+	# Do at least one round, even if the time is over before it begins.
 	while lasts || [ ! -s "$TMP/hostile_hits" ]; do
 		hostile_watch
 		sleep 0.3

@@ -161,7 +161,7 @@ run_test()
 }
 
 cd /kselftest/kprobes || exit
-# See kp_s390_qemu.c.
+# This module works around bugs of QEMU's s390, see kp_s390_qemu.c.
 [ "$(uname -m)" != s390x ] || [ ! -e test_modules/kp_s390_qemu.ko ] ||
 	insmod test_modules/kp_s390_qemu.ko
 case ${mode:-tests} in

@@ -302,7 +302,7 @@ make_initramfs()
 	# Without a C library to link with, tests that need these programs are skipped.
 	for program in "$here"/*.c; do
 		flags=()
-		# A 32-bit program for a 64-bit kernel, which needs no C library
+		# user_compat is a 32-bit program for a 64-bit kernel, and needs no C library.
 		case ${arch[name]}/${program##*/} in
 		x86_64/user_compat.c)
 			flags=(-m32 -nostdlib -idirafter /usr/include/x86_64-linux-gnu) ;;
@@ -324,7 +324,8 @@ make_initramfs()
 	done
 	cp -r "$selftests/ftrace" "$root/kselftest/"
 	if [ -n "$rootfs" ]; then
-		# The place where tools look for vmlinux and for the build directory of modules
+		# Tools look for vmlinux here, and find the build directory of modules through this
+		# link.
 		ln -s "$build" "$mods/build"
 		[ ! -d "$modules/test_modules" ] || mkdir "$mods/extra"
 		find "$modules/test_modules" -name '*.ko' -exec cp -t "$mods/extra" {} + \
