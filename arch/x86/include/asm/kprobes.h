@@ -2,8 +2,8 @@
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H
 /*
- * Kernel probes on x86. For the core: each CPU's stack of running handlers, and the hooks of return
- * probes. For exception handlers and unwinders: the functions that they call.
+ * Kernel probes on x86. This header has each CPU's stack of running handlers and the hooks of
+ * return probes, for the core; and the functions that exception handlers and unwinders call.
  */
 
 #include <asm-generic/kprobes.h>
@@ -17,7 +17,11 @@
 /* Size of the call at the start of __kretprobe_trampoline(), see trampolines_64.S */
 #define KRETPROBE_TRAMPOLINE_CALL	5
 
-/* &struct kprobe_level.context of a free level: less than the context of any level in use */
+/*
+ * &struct kprobe_level.context of a free level. A hit may take a level if its context is greater
+ * than that of the top level. This value is less than any context, so a free level needs no test of
+ * its own.
+ */
 #define KPROBE_CONTEXT_NONE	(-1)
 
 #ifdef __ASSEMBLY__
@@ -56,8 +60,8 @@ struct task_struct;
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 
 /*
- * The hooks take a struct probepoint. x86 records which interrupt contexts run handlers, so it
- * has its own kprobe_running() and kprobe_busy_begin().
+ * The core passes a struct probepoint to the hooks of x86. x86 has its own kprobe_running() and
+ * kprobe_busy_begin(), since it records which interrupt contexts run handlers.
  */
 #define __ARCH_WANT_PROBEPOINT
 
@@ -307,8 +311,8 @@ struct x86_jprobe_call {
 
 /*
  * Disable preemption and take a level for the handlers of a return. If the function was called by a
- * handler, this context has a level already: take a second one. If it has two, take none, and
- * return false: hits in this context are missed anyway.
+ * handler, this context has a level already: take a second one. If the context has two, take none,
+ * and return false: hits in this context are missed anyway.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {

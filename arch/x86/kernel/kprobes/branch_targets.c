@@ -81,7 +81,7 @@ static const enum kprobe_reason reasons[] = {
  * struct text_targets - branch targets in the middle of functions, in the text of the kernel or
  *	of a module
  * @list: links it on the list of all struct text_targets
- * @mod: the module, which is freed after this; NULL for the kernel
+ * @mod: the module, which is freed after this structure; NULL for the kernel
  * @nr: number of targets
  * @target: the targets, sorted: the lower 32 bits of the address, which are unique in all text,
  *	and in the bits below them the &enum target_kind

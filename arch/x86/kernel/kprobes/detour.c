@@ -208,7 +208,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 
 /**
  * arch_prepare_detour() - build a detour buffer, and let hits of the breakpoint resume there
- * @pp: the probepoint, which has none
+ * @pp: the probepoint, which has no detour buffer
  * @dcr_size: size of the DCR in bytes, as arch_check_jumps() found it
  * @post: hits call a post_handler
  *
@@ -343,7 +343,7 @@ bool arch_match_detour(struct probepoint *pp)
  *
  * Context: sleeps; kprobe_mutex and text_mutex are held.
  *
- * Return: false if other code has changed the text, which is then left unchanged.
+ * Return: false if other code has changed the text. Then this writes nothing.
  */
 bool arch_install_jump(struct probepoint *pp)
 {

@@ -122,8 +122,9 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	}
 	if (fault->where) {
 		/*
-		 * Resume at the instruction that was interrupted. It may be the int3 that ends a
-		 * step, before which a #DB or #MC was raised: then the step goes on.
+		 * Resume at the instruction that was interrupted. If a #DB or #MC was raised right
+		 * before the int3 that ends a step, the CPU has yet to execute that int3: then the
+		 * step goes on.
 		 */
 		if (fault->stepping)
 			x86_kprobe_step(fault->pp, regs, true);

@@ -2,10 +2,10 @@
 /*
  * Kernel probes on x86: ftrace-based probes.
  *
- * There is no trap. If kprobes is the only user of ftrace in a function, ftrace calls
- * kprobe_ftrace_trampoline. Otherwise it calls its own trampoline, which saves the registers
- * and calls all users. Handlers see the registers as at a breakpoint, and run in the context of
- * the probed function, with its interrupt flag.
+ * A hit of such a probe is a call, not a trap. If kprobes is the only user of ftrace in a function,
+ * ftrace calls kprobe_ftrace_trampoline. Otherwise it calls its own trampoline, which saves the
+ * registers and calls all users. Handlers see the registers as at a breakpoint, and run in the
+ * context of the probed function, with its interrupt flag.
  *
  * A hit calls one pre_handler: the pre_handler of the only probe, or kprobe_ftrace_dispatch(),
  * which calls all handlers. In 64-bit mode kprobe_ftrace_trampoline itself handles most hits. For
@@ -25,9 +25,9 @@
 #include "x86.h"
 
 /*
- * Mark registers whose hit was handled by setting an unused bit of a saved segment register. While
- * an address moves from one filter to another it is in both, and ftrace calls kprobes twice for one
- * hit: the second call finds the mark, and does nothing.
+ * An unused bit of a saved segment register marks registers whose hit was handled. While an address
+ * moves from one filter to another it is in both, and ftrace calls kprobes twice for one hit: the
+ * second call finds the mark, and does nothing.
  */
 #ifdef CONFIG_X86_64
 #define HANDLED_WORD(regs)	((regs)->ssx)

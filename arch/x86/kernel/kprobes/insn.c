@@ -125,7 +125,7 @@ void __kprobes x86_kprobe_restore_original(u8 *buf, unsigned long addr)
 	raw_local_irq_save(flags);
 	if (copy_from_kernel_nofault(buf, (void *)addr, in_page))
 		goto out;
-	/* If this fails, the next page cannot be read, so the instruction ends in this one. */
+	/* If this fails, the next page cannot be read: the instruction ends in the first page. */
 	copy_from_kernel_nofault(buf + in_page, (void *)addr + in_page, MAX_INSN_SIZE - in_page);
 	pp = get_probepoint((void *)addr);
 	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {
@@ -375,8 +375,8 @@ static bool kprobe_is_endbr(const u8 *bytes)
 
 /**
  * x86_kprobe_decode() - decode the instruction of a probepoint
- * @pp: the probepoint, with its address set. Its insn and emulation are filled in, and in case
- *	of an error its why.
+ * @pp: the probepoint, with its address set. Its fields insn and emulation are filled in, and, in
+ *	case of an error, why.
  * @e: if not NULL, and the address is not a boundary, the boundaries around it are filled in
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
@@ -416,7 +416,8 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	ap->insn.op = x86_insn_op(&insn);
 	/*
 	 * Do not boost if the function may have loaded ds or es: post_handlers that a slot calls
-	 * would run with these. A single step enters the kernel, which loads its own.
+	 * would run with these. The int3 after a single-stepped copy enters the kernel through the
+	 * entry code, which loads the kernel's segments.
 	 */
 	if (decoding.loads && ap->insn.op == X86_OP_COPY) {
 		ap->insn.op = X86_OP_STEP;

@@ -548,8 +548,8 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
 
 	/*
-	 * The instructions below have an opcode of one byte. That of a VEX instruction has one
-	 * byte, too, but not the same meaning.
+	 * The instructions below have an opcode of one byte. The opcode of a VEX instruction also
+	 * has one byte, but another meaning.
 	 */
 	if (insn->opcode.nbytes != 1 || insn_is_avx(insn))
 		return X86_KIND_OTHER;
@@ -592,7 +592,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
  * Code may use such an operand as the target of an indirect branch. It is a rip-relative
  * address that lea loads, an absolute displacement, or an immediate.
  *
- * Return: true if one is. False for relative branches, see x86_insn_branches().
+ * Return: true if an operand is. False for relative branches, see x86_insn_branches().
  */
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size)

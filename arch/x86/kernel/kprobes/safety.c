@@ -269,7 +269,10 @@ static noinline void safety_check_hot_parts(struct jump_group *g)
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return;
-	/* Copy the module's name with preemption disabled: after that, the module may be freed. */
+	/*
+	 * Copy the module's name with preemption disabled: as soon as it is enabled, the module may
+	 * be freed.
+	 */
 	scoped_guard(preempt)
 		if (kallsyms_lookup(g->start, &size, &offset, &module, hot.name) && module)
 			strscpy(hot.module, module);

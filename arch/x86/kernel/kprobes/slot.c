@@ -310,7 +310,7 @@ free:
 }
 
 /**
- * arch_reshape_probepoint() - replace a slot with one with or without a call of post_handlers
+ * arch_reshape_probepoint() - build a slot that calls post_handlers, or one that does not
  * @pp: the probepoint
  * @post: hits call a post_handler
  * @old: result: the replaced slot, which the caller frees when no task can be in it; or NULL

@@ -17,7 +17,8 @@
 
 /*
  * Flags that are usually clear in the kernel. C code must not run with DF, NT or AC, and Xen PV
- * sets IOPL. If one was set at a hit, the trampoline restores the flags with popf instead of sahf.
+ * sets IOPL. If any of these was set at a hit, the trampoline restores the flags with popf instead
+ * of sahf.
  */
 #define KPROBE_UNSAFE_FLAGS	(X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT | \
 				 X86_EFLAGS_AC)
