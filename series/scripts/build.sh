@@ -66,7 +66,7 @@ fail()
 	die "$1" "$2" "the whole log is ${log#"$TOP"/}"
 }
 
-# Prints each symbol with the value that the last fragment gives it.
+# wanted: prints each symbol with the value that the last fragment gives it
 wanted()
 {
 	awk '/^# CONFIG_.* is not set$/ { v[$2] = "n" }

@@ -59,7 +59,7 @@ results()
 
 results "$OUT/log/ktap-clients-$stock.log" >"$OUT/log/clients.stock"
 results "$OUT/log/ktap-clients-$variant.log" >"$OUT/log/clients.ours"
-# There is nothing to compare without both.
+# The comparison needs the results of both kernels.
 [ -s "$OUT/log/clients.stock" ] || die "there are no results of the base kernel"
 [ -s "$OUT/log/clients.ours" ] || die "there are no results of ours"
 

@@ -85,7 +85,8 @@ sub close_of
 	return length $text;
 }
 
-# split_at TEXT SEPARATOR: the parts between separators that are in no bracket, as [offset, text]
+# split_at TEXT SEPARATOR: returns the parts of the text between separators, as [offset, text].
+# Separators within brackets do not count.
 sub split_at
 {
 	my ($text, $separator) = @_;

@@ -111,8 +111,8 @@ has_kernel()
 
 built=()
 for variant in "${variants[@]}"; do
-	# When the last variant has been built, no build needs a CPU any more: run two guests at
-	# once.
+	# After the build of the last variant, no build needs a CPU any more: from then on, run two
+	# guests at once.
 	[ "$variant" != "${variants[-1]}" ] || slots=2
 	# Debian's archive may lack what the guests of a variant need. Then test the other variants.
 	if ! (guest_packages "$variant"); then

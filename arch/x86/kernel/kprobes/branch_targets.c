@@ -103,7 +103,7 @@ static LIST_HEAD(known);
 /**
  * struct text_range - a range of text
  * @start: its first address
- * @size: its size, or 0
+ * @size: its size in bytes; 0 if there is no such range
  */
 struct text_range {
 	unsigned long start;
@@ -112,7 +112,7 @@ struct text_range {
 
 /**
  * struct text_decoding - how far a function has been decoded
- * @function: its start, or 0
+ * @function: its start; 0 if no function was decoded yet
  * @at: the next instruction
  * @dead: control flow does not reach @at from the previous instruction
  */
@@ -240,7 +240,7 @@ static bool targets_looks_like_branch(const u8 *p)
 	switch (opcode) {
 	case CALL_INSN_OPCODE:
 	case JMP32_INSN_OPCODE:
-	case INT3_INSN_OPCODE:		/* not of kprobes: may hide a branch */
+	case INT3_INSN_OPCODE:		/* not written by kprobes: may hide a branch */
 		return true;
 	case 0x80 ... 0x8f:		/* jcc, perhaps with an int3 in place of the 0f */
 		if (before == 0x0f || before == INT3_INSN_OPCODE)
@@ -477,7 +477,10 @@ static struct text_targets *targets_for(const struct module *mod)
 	return targets_find(mod);
 }
 
-/* Return: the reason if anything leads into the JTPR of a jump at @addr; or KPROBE_REASON_NONE. */
+/*
+ * Return: the reason if anything leads into the JTPR (bytes 1 to 4) of a jump at @addr; or
+ * KPROBE_REASON_NONE.
+ */
 static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigned long addr)
 {
 	u64 first = targets_make(addr + 1, 0), end = targets_make(addr + KPROBE_JUMP_SIZE, 0);

@@ -68,8 +68,8 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
  * Context: preemption stays disabled until the CPU resumes; or the task does not sleep until
  * then. Otherwise the detour buffer could be freed before the CPU resumes there.
  *
- * Return: if the instruction at @ip is in the DCR of a probepoint with a detour buffer, its
- * copy there; otherwise @ip.
+ * Return: if a probepoint before @ip has a detour buffer, and its jump overlaps the instruction at
+ * @ip: the copy of that instruction in the buffer; otherwise @ip.
  */
 unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 {
@@ -209,7 +209,8 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 /**
  * arch_prepare_detour() - build a detour buffer, and let hits of the breakpoint resume there
  * @pp: the probepoint, which has no detour buffer
- * @dcr_size: size of the DCR in bytes, as arch_check_jumps() found it
+ * @dcr_size: size of the instructions that the jump overlaps (the DCR) in bytes, as
+ *	arch_check_jumps() found it
  * @post: hits call a post_handler
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
@@ -258,7 +259,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
  * arch_explain_detour() - could a detour buffer be built?
  * @pp: the probepoint of arch_explain_probepoint(); its jump.failure is set if the answer is
  *	not %KPROBE_YES
- * @dcr_size: size of the DCR in bytes
+ * @dcr_size: size of the instructions that the jump overlaps (the DCR) in bytes
  * @post: hits would call a post_handler
  *
  * This tries the lowest and the highest address that a slot can have.

@@ -70,8 +70,8 @@ static __always_inline unsigned long emulate_segment_base(u8 seg, const struct p
 }
 #else
 /*
- * fs is the kernel's per-CPU segment. The other segments are flat, so their base is 0, except gs:
- * emulate_decode_rm() refuses it.
+ * fs is the kernel's per-CPU segment. The base of the other segments is 0, except that of gs:
+ * emulate_decode_rm() refuses operands in gs.
  */
 static __always_inline unsigned long emulate_segment_base(u8 seg, const struct pt_regs *regs)
 {

@@ -113,8 +113,8 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 
 	if (regs->ip != fault->ip) {
 		/*
-		 * The address that the fault_handler set may be in the DCR of a probepoint, where
-		 * a jump may be. Then resume at the copy in the detour buffer.
+		 * The fault_handler may have set the address of an instruction that the jump of a
+		 * probepoint overlaps (in its DCR). Then resume at the copy in the detour buffer.
 		 */
 		if (fault->handled)
 			regs->ip = x86_kprobe_resume_address(regs->ip);

@@ -219,7 +219,8 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		return;
 	/*
 	 * Another user of ftrace may have set the instruction pointer or orig_ax, and relies on
-	 * them. Handlers see other values: save these, to restore them afterwards.
+	 * them. Handlers must see other values there: save those of the other user, and restore
+	 * them afterwards.
 	 */
 	next = regs->ip;
 	orig_ax = regs->orig_ax;

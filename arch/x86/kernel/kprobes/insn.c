@@ -108,10 +108,10 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
  * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; the text is read again
  * @addr: address of the original, the instruction pointer in the registers of the exception
  *
- * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one,
- * or another in a DCR. What is read here does not change while this CPU has interrupts off: the
- * bytes of a probepoint are constant, and a jump stays in the text as long as there is a detour
- * buffer, or until arch_kprobes_sync() has interrupted all CPUs.
+ * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one, or
+ * another one that a jump overlaps. What is read here does not change while this CPU has interrupts
+ * off: the bytes of a probepoint are constant, and a jump stays in the text as long as there is a
+ * detour buffer, or until arch_kprobes_sync() has interrupted all CPUs.
  *
  * Context: any.
  */

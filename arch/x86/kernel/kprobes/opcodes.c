@@ -29,11 +29,11 @@
  * run with the new segment. The int3 that ends a step enters the kernel, which loads its own
  * segments and restores the new ones afterwards.
  *
- * Other instructions that change the state of the CPU are boosted, and may be in a DCR: lidt,
- * lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
- * only the page tables, which map slots wherever they map the text. An int3 after the copy
- * would need the IDT, the GDT or the GS base that the instruction has just changed, and an
- * exception between monitor and mwait would end the wait of the mwait at once.
+ * Other instructions that change the state of the CPU are boosted, and a jump may overlap them:
+ * lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
+ * only the page tables, which map slots wherever they map the text. An int3 after the copy would
+ * need the IDT, the GDT or the GS base that the instruction has just changed, and an exception
+ * between monitor and mwait would end the wait of the mwait at once.
  *
  * VEX and EVEX share their tables. If an instruction has only one of the two forms, a copy of the
  * other form raises #UD as its original does. No VEX or EVEX instruction branches.

@@ -42,7 +42,10 @@
 
 #include "x86.h"
 
-/* A call in the DCR is at least as long as the jump, so it does not return into the JTPR. */
+/*
+ * A call is at least as long as the jump, so a call that the jump overlaps returns to an address
+ * after the jump.
+ */
 static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 
 /* Reach of a branch with a displacement of one byte, in either direction */
@@ -97,7 +100,7 @@ static struct kprobe_jump *safety_first_jump(const struct jump_group *g, unsigne
 	return low;
 }
 
-/* Return: the lowest address above the JTPR from which no short branch reaches it. */
+/* Return: the lowest address above @jump from which no short branch reaches its bytes 1 to 4. */
 static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
@@ -132,8 +135,9 @@ static bool safety_is_indirect_jump(struct insn *insn, unsigned long addr)
 }
 
 /*
- * Check an instruction of the DCR. @dead: control flow does not reach it from the previous
- * instruction. Return: the reason why it cannot be in the DCR, or KPROBE_REASON_NONE.
+ * Check an instruction of the DCR: one that the jump overlaps. @dead: control flow does not reach
+ * it from the previous instruction. Return: the reason why it cannot be in the DCR, or
+ * KPROBE_REASON_NONE.
  */
 static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 					    const struct kprobe_jump *jump, struct insn *insn,
@@ -256,10 +260,10 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, an indirect jump of a function may lead into the middle of a DCR in its .cold part.
- * So do not optimise probes in a .cold part if its function has an indirect jump, or is not found.
- * If several static functions have the name of that function, kallsyms does not say which of them
- * the part belongs to: check all of them.
+ * Without IBT, an indirect jump of a function may lead to bytes in its .cold part that a jump there
+ * would overwrite. So do not optimise probes in a .cold part if its function has an indirect jump,
+ * or is not found. If several static functions have the name of that function, kallsyms does not
+ * say which of them the part belongs to: check all of them.
  */
 static noinline void safety_check_hot_parts(struct jump_group *g)
 {
@@ -307,10 +311,10 @@ static void safety_check_indirect_jumps(struct jump_group *g, struct insn *insn,
 
 /*
  * Can an instruction in [@at, @end), where @end is the end of the symbol, lead into the JTPR of
- * @jump? In the probed function, any instruction can. In other symbols only short branches matter,
- * since x86_kprobe_check_targets() finds the others. So a symbol before the function matters if its
- * end is within reach of a short branch; an instruction after the function matters if its address
- * @at is.
+ * @jump (its bytes 1 to 4)? In the probed function, any instruction can. In other symbols only
+ * short branches matter, since x86_kprobe_check_targets() finds the others. So a symbol before the
+ * function matters if its end is within reach of a short branch; an instruction after the function
+ * matters if its address @at is.
  */
 static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump *jump,
 			    unsigned long at, unsigned long end)
@@ -321,8 +325,8 @@ static bool safety_concerns(const struct jump_group *g, const struct kprobe_jump
 }
 
 /*
- * Refuse each jump of @g if the instruction branches into its JTPR, or has an operand that is an
- * address in its JTPR: code may load such an address, and jump there.
+ * Refuse each jump of @g if the instruction branches into its JTPR (its bytes 1 to 4), or has an
+ * operand that is an address there: code may load such an address, and jump to it.
  */
 static void safety_check_targets(struct jump_group *g, struct insn *insn, unsigned long at,
 				 unsigned long end)
@@ -349,8 +353,8 @@ static void safety_check_targets(struct jump_group *g, struct insn *insn, unsign
 
 /*
  * Decode the symbol [@start, @end). If it is after the probed function, stop where no short branch
- * can reach a JTPR any more. If it is before the function, decode all of it: only decoding from its
- * start shows where the last instructions begin.
+ * can reach bytes 1 to 4 of a jump any more. If it is before the function, decode all of it: only
+ * decoding from its start shows where the last instructions begin.
  */
 static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsigned long end)
 {
@@ -396,12 +400,12 @@ static void safety_decode_symbol(struct jump_group *g, unsigned long start, unsi
 }
 
 /*
- * May a short branch into a JTPR be in [@start, @end), which is outside of the
- * function? The opcode and the displacement of such a branch are two adjacent
- * bytes: look for them without regard to instruction boundaries. Few functions
- * have such bytes next to them. For all other functions this saves decoding the
- * neighbours, which has to begin at their start. If the range is too long for the
- * buffer, or cannot be read, assume that there is such a branch.
+ * May a short branch into the JTPR of a jump (its bytes 1 to 4) be in [@start, @end), which is
+ * outside of the function? The opcode and the displacement of such a branch are two adjacent bytes:
+ * look for them without regard to instruction boundaries. Few functions have such bytes next to
+ * them. For all other functions this saves decoding the neighbours, which has to begin at their
+ * start. If the range is too long for the buffer, or cannot be read, assume that there is such a
+ * branch.
  */
 static bool safety_may_branch_into(struct jump_group *g, unsigned long start, unsigned long end)
 {
@@ -417,7 +421,7 @@ static bool safety_may_branch_into(struct jump_group *g, unsigned long start, un
 		case 0x70 ... 0x7f:		/* jcc */
 		case 0xe0 ... 0xe3:		/* loop, jcxz */
 		case JMP8_INSN_OPCODE:
-		case INT3_INSN_OPCODE:		/* not of kprobes: may hide a branch */
+		case INT3_INSN_OPCODE:		/* not written by kprobes: may hide a branch */
 			target = start + 2 + (s8)p[1];
 			if (target - first < size)
 				return true;
@@ -452,7 +456,7 @@ static void safety_decode_around(struct jump_group *g)
 	}
 }
 
-/* Refuse the jump if the kernel itself patches text in the DCR. */
+/* Refuse the jump if the kernel itself patches an instruction that the jump overlaps. */
 static void safety_check_reserved(struct kprobe_jump *jump)
 {
 	unsigned long end = jump->addr + jump->dcr_size;

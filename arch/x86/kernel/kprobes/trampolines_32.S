@@ -133,8 +133,8 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The steps are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and of
- * probepoint_first() and probepoint_call_post() in linux/probepoint.h.
+ * The steps of the trampolines are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and
+ * of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
  * %ebx points to the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
  */

@@ -195,9 +195,10 @@
 #define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
 
 /*
- * The trampolines call handlers directly: a C function in between would save registers again.
- * Rare cases are handled in C. The steps are those of kprobe_enter() and kprobe_leave() in
- * asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
+ * The trampolines call handlers directly: a C function in between would save registers again. Rare
+ * cases are handled in C. The steps of the trampolines are those of kprobe_enter() and
+ * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
+ * linux/probepoint.h.
  *
  * %r12 points to the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
  */

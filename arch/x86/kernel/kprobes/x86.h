@@ -313,8 +313,7 @@ static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_reg
 /*
  * Call the post_handlers at @level from an int3, after an instruction was emulated or
  * single-stepped. If a post_handler has redirected execution, the CPU resumes at the address that
- * the handler set; if that is in the DCR of a probepoint, at the copy of the instruction in the
- * detour buffer.
+ * the handler set; if a jump overlaps the instruction there, at the copy in the detour buffer.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)
