@@ -58,7 +58,7 @@ waits_again() {
 	equal "post handler calls" "$(ctl_get 1 posts)" 10
 }
 
-# A waiting probe can be enabled and disabled. That takes effect when the module is loaded.
+# A waiting probe can be enabled and disabled, which must take effect when the module is loaded.
 changes_while_waiting() {
 	unload kp_target
 	ctl disable 1
@@ -74,7 +74,7 @@ changes_while_waiting() {
 	after_calls 1 hits_are 1 11 2 6
 }
 
-# A probe that is unregistered while it waits is not registered by loading the module.
+# A probe that is unregistered while it waits must not be registered when the module is loaded.
 ends_while_waiting() {
 	unload kp_target
 	ctl_del 0 1 2 3 4 5
@@ -84,7 +84,7 @@ ends_while_waiting() {
 	list_is_empty
 }
 
-# While the module is loaded, the flag has no effect on a registration.
+# While the module is loaded, KPROBE_FLAG_WAIT must have no effect on a registration.
 needs_no_wait() {
 	ctl add 0 kp_target:kp_tgt_function wait
 	after_calls 2 hits_are 0 2

@@ -476,7 +476,7 @@ check_if() {
 	$condition >/dev/null || case_status=$?
 	case $case_status in
 	0) check "$@" ;;
-	# There is no such command.
+	# The shell returns 127 if it does not find the command.
 	127) check "$1" failed "$condition ends with 127" ;;
 	*) ktap_test_skip "$1: $condition is false" ;;
 	esac

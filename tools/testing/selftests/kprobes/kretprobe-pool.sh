@@ -143,7 +143,7 @@ reserved_beyond_bound() {
 	set_to maxactive 0
 }
 
-# Return probes without maxactive share instances: more of them need no more memory.
+# Return probes without maxactive share instances: more of these probes must need no more memory.
 many_idle() {
 	set_to more 500 && equal "probes" "$(pool probes)" 501 || return 1
 	equal "KiB" "$(pool KiB)" "$base_kib" && equal "instances" "$(pool instances)" "$base"
@@ -162,7 +162,7 @@ bound_raised() {
 	equal "calls missed with room for all" $lost 0
 }
 
-# Idle instances are freed, and used ones are kept.
+# When the bound is lowered, idle instances must be freed, and used ones must be kept.
 bound_lowered() {
 	set_to sleepers 100 && put $BOUND 0 || return 1
 	tracked=$(cat $PARAMETERS/entries)
