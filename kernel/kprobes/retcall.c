@@ -52,7 +52,10 @@
 /* Holders of unregistered return probes refer to this. It has no handler, so returns call none. */
 static struct kretprobe no_probe;
 
-/* Sentinels for holders without a cache: never_there is always NULL, always_there is never NULL. */
+/*
+ * The caches of holders that have none. never_there is always NULL, so a call finds no instance to
+ * take; always_there is never NULL, so a return finds no room for its instance.
+ */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 

@@ -33,7 +33,7 @@ struct visitor;
  * struct visitor_kind - what a visitor can be
  * @name: for messages
  * @handlers: number of its handlers, each of which has to run once in a call
- * @limited: a return probe with enough instances for all calls at once
+ * @limited: it is a return probe with maxactive, large enough for all calls at the same time
  * @attach: register it; it is disabled if @flags is KPROBE_FLAG_DISABLED
  * @detach: unregister it
  * @enable: enable it; NULL: it cannot be disabled

@@ -242,8 +242,8 @@ many_dead() {
 	[ "$taken" -ge 4000 ] && counted_by 0 pool_replace_dead_in || return 1
 	set_to more 500 && set_to more 0 && becomes 1 pool probes || return 1
 	equal taken "$(pool taken)" "$taken" || return 1
-	# All chunks, of 32 KiB each, belong to this pool. Allow three scans of them, since probes
-	# that were unregistered before may have left work.
+	# All chunks, of 32 KiB each, belong to this pool. The worker needs to scan them once. Allow
+	# two more scans, since it may still be queued for probes that were unregistered before.
 	no_more_than "chunks looked at" "$(ctl_get 0 hits)" $((3 * $(all_kib) / 32)) && ctl del 0
 }
 

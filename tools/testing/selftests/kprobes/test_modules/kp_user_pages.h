@@ -125,7 +125,10 @@ static struct task_struct *kp_mem_begin(struct kunit *test, void (*meanwhile)(vo
 	return task;
 }
 
-/* Call this after that access: there must have been one page fault, and no error in @meanwhile. */
+/*
+ * Call this after kp_mem_begin() and the access. The access must have caused one page fault, and the
+ * function that was passed to kp_mem_begin() no error.
+ */
 static void kp_mem_end(struct kunit *test, struct task_struct *task)
 {
 	/* If there was no page fault, the thread still waits. */

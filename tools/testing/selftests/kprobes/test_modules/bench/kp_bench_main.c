@@ -3,14 +3,16 @@
  * Measures the cost of a probe in units of the time-stamp counter, which are instructions with
  * QEMU's -icount shift=0. A line of a file in debugfs is a figure; bench.sh prints a table.
  *
- * kp_bench/unused		page fault, stack trace, process; read it before any other file
+ * kp_bench/unused		a page fault, a stack trace, a new process; read it first, since the
+ *			other files register probes
  * kp_bench/hits		a hit, less the same call without a probe
  * kp_bench/jumps		a hit of an optimised probe
  * kp_bench/returns		a call with a return probe, less the same call without
  * kp_bench/jump_returns	the same, with an optimised entry
- * kp_bench/counted		hits and calls with a return probe, by counters for native.sh
+ * kp_bench/counted		hits and calls with a return probe, by performance counters;
+ *			for native.sh
  * kp_bench/counted_jumps	the same, with optimised probes
- * kp_bench/call		a call of kp_bench_called(), which users probe
+ * kp_bench/call		a call of kp_bench_called(), to which bench.sh attaches BPF and more
  * kp_bench/changes		registering and unregistering
  * kp_bench/optimizing		the time until probes are optimised
  *

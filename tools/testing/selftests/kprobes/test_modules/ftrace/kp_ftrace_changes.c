@@ -123,7 +123,10 @@ void kp_ft_patched_before(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, looks->pre, 1);
 	KUNIT_EXPECT_EQ(test, looks->pre_regs.ip, (unsigned long)looks->kp.addr + 1);
 
-	/* A disabled probe with a post_handler can be registered, but not enabled. */
+	/*
+	 * While the rival, which has FTRACE_OPS_FL_IPMODIFY, is attached, a disabled probe with a
+	 * post_handler can be registered, but not enabled.
+	 */
 	disabled->kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, kp_register(test, disabled), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&disabled->kp), -EBUSY);
