@@ -37,9 +37,9 @@ KPROBE_REFUSAL(KPROBE_REASON_OFFSET_WRAPS, -EINVAL,
 KPROBE_REFUSAL(KPROBE_REASON_OFFSET_BEYOND, -EINVAL,
 	       "the offset leads beyond the symbol, into the middle of another")
 KPROBE_REFUSAL(KPROBE_REASON_NO_FUNCTION, -EINVAL,
-	       "no symbol of the kernel or of a module has the address")
+	       "no symbol of the kernel or of a module contains the address")
 KPROBE_REFUSAL(KPROBE_REASON_NO_TEXT, -EINVAL,
-	       "the address is in no text of the kernel or of a module")
+	       "neither the kernel nor a module has text at the address")
 KPROBE_REFUSAL(KPROBE_REASON_INIT_FREED, -EINVAL,
 	       "the init text of the kernel has been freed")
 KPROBE_REFUSAL(KPROBE_REASON_MODULE_COMING, -ENOENT,
@@ -63,7 +63,7 @@ KPROBE_REFUSAL(KPROBE_REASON_JUMP_LABEL, -EINVAL,
 KPROBE_REFUSAL(KPROBE_REASON_STATIC_CALL, -EINVAL,
 	       "the kernel patches the static call there")
 KPROBE_REFUSAL(KPROBE_REASON_BUG, -EINVAL,
-	       "the kernel knows the trap of a BUG() or a WARN() by its address")
+	       "the kernel identifies the trap of a BUG() or WARN() by its address")
 KPROBE_REFUSAL(KPROBE_REASON_LOCK_PREFIX, -EINVAL,
 	       "the kernel may patch the lock prefix when more CPUs come online")
 KPROBE_REFUSAL(KPROBE_REASON_PADDING, -EINVAL,
@@ -81,7 +81,7 @@ KPROBE_REFUSAL(KPROBE_REASON_UNDECODED, -EILSEQ,
 KPROBE_REFUSAL(KPROBE_REASON_TRAP, -EINVAL,
 	       "the instruction exists to trap")
 KPROBE_REFUSAL(KPROBE_REASON_UNKNOWN_OPCODE, -EOPNOTSUPP,
-	       "the opcode is in no opcode map of kprobes")
+	       "kprobes does not know the opcode")
 KPROBE_REFUSAL(KPROBE_REASON_NOT_MOVABLE, -EOPNOTSUPP,
 	       "a copy elsewhere would not have the instruction's effect")
 KPROBE_REFUSAL(KPROBE_REASON_NO_EMULATION, -EOPNOTSUPP,
@@ -93,9 +93,9 @@ KPROBE_REFUSAL(KPROBE_REASON_FILLS_RSB, -EOPNOTSUPP,
 KPROBE_REFUSAL(KPROBE_REASON_TOO_FAR, -EOPNOTSUPP,
 	       "instruction slots are too far from the operand")
 KPROBE_REFUSAL(KPROBE_REASON_ARCH, 0,
-	       "the code of the architecture refuses the instruction")
+	       "the architecture's code refuses the instruction")
 KPROBE_REFUSAL(KPROBE_REASON_ARCH_DECIDES, 0,
-	       "the architecture looks at the instruction at a registration only")
+	       "the architecture checks the instruction only at registration")
 
 /* Refusals: ftrace */
 KPROBE_REFUSAL(KPROBE_REASON_FTRACE_INSIDE, -EILSEQ,
@@ -131,7 +131,7 @@ KPROBE_EXECUTION(KPROBE_REASON_EXEC_RETURN,
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_FLAGS,
 		 "the instruction uses flags that are different during a hit")
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_POST,
-		 "post_handlers cost less after an emulation")
+		 "post_handlers cost less after emulation")
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_KERNEL,
 		 "kprobes itself depends on what the instruction reads or changes")
 KPROBE_EXECUTION(KPROBE_REASON_EXEC_SEGMENT,
@@ -173,7 +173,7 @@ KPROBE_JUMP(KPROBE_REASON_JUMP_CFI_CHECK,
 KPROBE_JUMP(KPROBE_REASON_JUMP_NO_NEAR_FORM,
 	    "a branch in the DCR has no near form")
 KPROBE_JUMP(KPROBE_REASON_JUMP_NOT_MOVABLE,
-	    "an instruction of the DCR cannot be moved")
+	    "an instruction in the DCR cannot be moved")
 KPROBE_JUMP(KPROBE_REASON_JUMP_SEGMENTS,
 	    "the function changes segments that handlers need")
 KPROBE_JUMP(KPROBE_REASON_JUMP_PATCHED,

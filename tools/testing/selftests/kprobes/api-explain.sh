@@ -258,8 +258,8 @@ hides_addresses() {
 
 BLACKLISTED="the address is on the blacklist"
 NO_SYMBOL="there is no symbol of that name"
-NO_TEXT="the address is in no text of the kernel or of a module"
-NO_ADDRESS="no symbol of the kernel or of a module has the address"
+NO_TEXT="neither the kernel nor a module has text at the address"
+NO_ADDRESS="no symbol of the kernel or of a module contains the address"
 BEYOND="the offset leads beyond the symbol, into the middle of another"
 DATA_SIZE="data_size is more than KRETPROBE_MAX_DATA_SIZE"
 INIT_FREED="the init text of the kernel has been freed"
@@ -352,7 +352,7 @@ refuses_calls() {
 }
 
 LABEL="the kernel patches the jump label there"
-BUG="the kernel knows the trap of a BUG() or a WARN() by its address"
+BUG="the kernel identifies the trap of a BUG() or WARN() by its address"
 PADDING="the address is in the padding in front of a function"
 STATIC_CALL="the kernel patches the static call there"
 
@@ -428,8 +428,8 @@ finds_boundaries_of_original() {
 refuses_instructions() {
 	expect <<-'EOF'
 		refused|@trap|-22|the instruction exists to trap
-		refused|@unknown|-95|the opcode is in no opcode map of kprobes
-		refused|@evex4|-95|the opcode is in no opcode map of kprobes
+		refused|@unknown|-95|kprobes does not know the opcode
+		refused|@evex4|-95|kprobes does not know the opcode
 		refused|@hlt|-95|a copy elsewhere would not have the instruction's effect
 		refused|@ret16|-95|this form of the instruction has no emulation
 		refused|@sti|-95|the next instruction needs the interrupt shadow of the sti
@@ -491,7 +491,7 @@ refuses_by_ftrace() {
 #
 
 SAME="the instruction has the same effect elsewhere"
-POST="post_handlers cost less after an emulation"
+POST="post_handlers cost less after emulation"
 SEGMENT="the function loads a data segment before the instruction"
 KERNEL="kprobes itself depends on what the instruction reads or changes"
 
@@ -548,7 +548,7 @@ tells_of_jumps() {
 		no_jump|@blacklist_covered|the DCR has text on the blacklist
 		no_jump|@cfi_covered|the kernel decodes the DCR when a kCFI check fails
 		no_jump|@loop_covered|a branch in the DCR has no near form
-		no_jump|@flags_covered|an instruction of the DCR cannot be moved
+		no_jump|@flags_covered|an instruction in the DCR cannot be moved
 		no_jump|@label_covered|the kernel patches the DCR itself
 		no_jump|@endbr_covered|an indirect jump may lead into the DCR
 		no_jump|@jumps_indirectly|the targets of an indirect jump are not known
@@ -793,8 +793,8 @@ elsewhere() {
 	cat "$TMP/elsewhere" - <<-EOF
 		ftrace patches the instruction
 		the architecture has no jump optimisation
-		the code of the architecture refuses the instruction
-		the architecture looks at the instruction at a registration only
+		the architecture's code refuses the instruction
+		the architecture checks the instruction only at registration
 		the architecture decides when the detour buffer is made
 		the address belongs to ftrace, which has failed
 		a probe has the flag KPROBE_FLAG_NO_JUMP
