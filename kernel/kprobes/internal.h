@@ -75,7 +75,7 @@ static inline kprobe_opcode_t *kprobe_given(const struct kprobe *p)
 	return p->symbol_name && p->by_symbol ? NULL : p->addr;
 }
 
-/* register.c */
+/* ../kprobes.c */
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err);
 int kprobes_register_locked(struct kprobe **kps, int num, bool again);
 

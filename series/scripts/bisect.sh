@@ -191,10 +191,12 @@ part()
 	done
 }
 
-# old_core: does this configuration build kernel/kprobes.c, the base kernel's core?
+# old_core: does this configuration build the base kernel's core? That is kernel/kprobes.c until ours
+# arrives next to it, and kernel/kprobes_old.c from then on.
 old_core()
 {
-	[ -e "$tree/kernel/kprobes.c" ] && ! has PROBEPOINTS
+	[ -e "$tree/kernel/kprobes_old.c" ] || [ ! -e "$tree/kernel/kprobes/" ] || return 1
+	! has PROBEPOINTS
 }
 
 # objects_of COMMIT: the targets to compile for this patch
@@ -213,7 +215,8 @@ objects_of()
 		esac
 		case $file in
 		*/asm-offsets.c) continue ;;
-		kernel/kprobes/* | arch/x86/kernel/kprobes/*)
+		kernel/kprobes_old.c) continue ;; # with all of kprobes, below
+		kernel/kprobes.c | kernel/kprobes/* | arch/x86/kernel/kprobes/*)
 			part || continue
 			;;
 		esac
@@ -246,11 +249,10 @@ objects_of()
 	# then $tree is without the hold, and files that need later parts of the feature do not
 	# compile.
 	if has KPROBES && ! part; then
-		if old_core; then
-			echo kernel/kprobes.o
-		else
-			echo kernel/kprobes/
-		fi
+		file=kernel/kprobes
+		! old_core || [ ! -e "$tree/${file}_old.c" ] || file+=_old
+		[ ! -e "$tree/$file.c" ] || echo "$file.o"
+		old_core || echo kernel/kprobes/
 		for file in "arch/$srcarch/kernel/kprobes/" \
 			"arch/$srcarch/kernel/probes/" samples/kprobes/; do
 			[ ! -e "$tree/$file" ] || echo "$file"
@@ -263,7 +265,7 @@ objects_of()
 }
 
 # our_warnings: prints the warnings in the log about files of kprobes, except files that are
-# still the base kernel's; fails if there are none.
+# still the base kernel's, perhaps under another name; fails if there are none.
 our_warnings()
 {
 	local line file found=1
@@ -273,6 +275,7 @@ our_warnings()
 		# With ccache, the compiler is given relative paths.
 		file=${file#"$tree"/}
 		file=${file#../linux/}
+		[ "$file" != kernel/kprobes_old.c ] || continue
 		! git -C "$steps" diff --quiet base HEAD -- "$file" || continue
 		printf '%s\n' "$line"
 		found=0
@@ -352,7 +355,7 @@ all_defined()
 
 	mapfile -t objects < <(
 		cd "$build"
-		for object in kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
+		for object in kernel/kprobes.o kernel/kprobes/*.o arch/*/kernel/{k,}probes/*.o; do
 			case $object in
 			*/built-in.o | *.mod.o) ;;
 			# objects of the old core, left from an earlier step

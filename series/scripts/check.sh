@@ -45,8 +45,8 @@ verdict "checkpatch" "$log"
 say "sparse: what of ours the variant default builds"
 log=$OUT/log/sparse.log
 objects=()
-for target in kernel/kprobes/ arch/x86/kernel/kprobes/; do
-	[ ! -e "$OUT/linux/$target" ] || objects+=("$target")
+for target in kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/; do
+	[ ! -e "$OUT/linux/${target/.o/.c}" ] || objects+=("$target")
 done
 (
 	lock build-default
@@ -97,7 +97,7 @@ EOF
 {
 	double_loads "$OUT/log/double-load.c" | grep -q 'c:3: fault_handler' ||
 		echo "double-load.cocci does not find what it is for"
-	(cd "$TOP" && double_loads kernel/kprobes/*.c arch/x86/kernel/kprobes/*.c \
+	(cd "$TOP" && double_loads kernel/kprobes.c kernel/kprobes/*.c arch/x86/kernel/kprobes/*.c \
 		include/linux/probepoint.h)
 } >"$log" 2>&1 || echo "spatch failed" >>"$log"
 verdict "double loads" "$log"

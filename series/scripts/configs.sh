@@ -31,7 +31,7 @@ log=$OUT/log/configs.log
 declare -A options=() objects=() target=()
 x86=() cross=()
 
-ours="kernel/kprobes/ arch/x86/kernel/kprobes/"
+ours="kernel/kprobes.o kernel/kprobes/ arch/x86/kernel/kprobes/"
 no_unwind="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit.o init/main.o
 	kernel/kallsyms.o kernel/extable.o arch/x86/kernel/jump_label.o arch/x86/kernel/stacktrace.o"
 users="$no_unwind arch/x86/kernel/unwind_orc.o"
@@ -104,7 +104,7 @@ config all "$tracer KPROBE_EVENTS FPROBE" "$ours $users $fprobe $events"
 base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DEBUG_FS PROC_FS SYSFS
 	PERF_EVENTS FTRACE KPROBES KRETPROBES KPROBE_EVENTS RUNTIME_TESTING_MENU KUNIT
 	KPROBES_SANITY_TEST=m SAMPLES SAMPLE_KPROBES=m SAMPLE_KRETPROBES=m WERROR"
-core="kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
+core="kernel/kprobes.o kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
 	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
 
 # config_arch NAME TARGET OPTIONS OBJECTS: adds a configuration for another architecture, with whose
@@ -292,7 +292,7 @@ parse_csky()
 	for source in compiler-version.h kconfig.h compiler_types.h; do
 		flags+=(-include "$tree/include/linux/$source")
 	done
-	for source in "$tree"/kernel/{extable,kallsyms,trace/trace_kprobe}.c \
+	for source in "$tree"/kernel/{extable,kallsyms,kprobes,trace/trace_kprobe}.c \
 		"$tree"/kernel/kprobes/*.c "$tree"/arch/csky/kernel/probes/[!u]*.c \
 		"$tree"/arch/csky/mm/fault.c; do
 		case $source in
@@ -400,9 +400,9 @@ quick_all()
 			"${no_kprobes[@]}" </dev/null >"$log" 2>&1
 	) || { grep -m 5 'error\|\*\*\*' "$log"; return 1; }
 	quick "KPROBES=n" "KPROBES KRETPROBES OPTPROBES KPROBES_ON_FTRACE" "${no_kprobes[@]}"
-	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes/register.o kernel/kprobes/place.o $dir/safety.o
-	quick "KRETPROBES=n" KRETPROBES kernel/kprobes/register.o $dir/int3.o arch/x86/kernel/unwind_orc.o
-	quick "JPROBES=n" JPROBES kernel/kprobes/register.o kernel/kprobes/debugfs.o $dir/int3.o
+	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes.o kernel/kprobes/place.o $dir/safety.o
+	quick "KRETPROBES=n" KRETPROBES kernel/kprobes.o $dir/int3.o arch/x86/kernel/unwind_orc.o
+	quick "JPROBES=n" JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o $dir/int3.o
 	quick "OPTPROBES=n" OPTPROBES kernel/kprobes/probepoint.o $dir/slot.o
 	quick_ve
 }

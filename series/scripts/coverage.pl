@@ -146,7 +146,7 @@ sub report
 		my (@missing, %seen);
 		for my $at (slurp("$dir/all-$kind.txt")) {
 			my ($file, $line) = split /:/, $at;
-			my $group = $file =~ m{^(?:arch/x86|kernel)/(?:kernel/)?kprobes/} ?
+			my $group = $file =~ m{^(?:arch/x86|kernel)/(?:kernel/)?kprobes[./]} ?
 				($file =~ /^arch/ ? 'x86' : 'core') : $file =~ /kprobe|probepoint/ &&
 				$file =~ /\.h$/ ? 'headers' : 'edits';
 			for ($file, "all of $group", 'all') {

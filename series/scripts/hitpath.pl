@@ -435,7 +435,7 @@ sub read_tables
 	}
 }
 
-my @files = glob("$build/kernel/kprobes/*.o $build/arch/x86/kernel/kprobes/*.o");
+my @files = glob("$build/kernel/kprobes.o $build/kernel/kprobes/*.o $build/arch/x86/kernel/kprobes/*.o");
 @files = grep { -e && !/built-in|\.mod\.o$/ } @files;
 @files >= 3 or die "$build: kprobes is not built there\n";
 my %ours = map { $_ => 1 } @files;

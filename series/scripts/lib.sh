@@ -581,7 +581,7 @@ count_coverage()
 	flags+=" -fno-tree-loop-im -fno-early-inlining"
 	objects=$(cd "$TOP" && sed -n 's,^+++ b/\(arch/x86\|init\|kernel\)\(/[^\t]*\)\.c$,\1\2.o,p' \
 		series/edits/*.diff | sort -u | paste -sd' ')
-	objects="kernel/kprobes/ arch/x86/kernel/kprobes/ $objects"
+	objects="kernel/kprobes/ kernel/kprobes.o arch/x86/kernel/kprobes/ $objects"
 	# make replaces the variables when it compiles an object.
 	toolchain+=(
 		"GCOV_PROFILE=\$(if \$(filter $objects,\$(@D)/ \$@)\$(filter kp_parts_%,\$(@F)),y,n)"

@@ -520,7 +520,7 @@ trouble+='|refcount_t:|list_(add|del) corruption|bad: scheduling|stack-protector
 kcsan_functions()
 {
 	! grep -q '^CONFIG_KCSAN=y' "$build/.config" ||
-		find "$build/kernel/kprobes" "$build"/arch/*/kernel/kprobes -name '*.o' \
+		find "$build"/kernel/kprobes{.o,} "$build"/arch/*/kernel/kprobes -name '*.o' \
 			-exec nm --defined-only {} + |
 		awk '$2 ~ /[tTwW]/ { print $3 }'
 }

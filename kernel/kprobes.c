@@ -2,8 +2,8 @@
 /*
  * Kernel probes: the functions that users call.
  *
- * They find the address of a probe and check it, see place.c, and put its probepoint on a batch,
- * see batch.c. All of them take kprobe_mutex, and may sleep.
+ * They find the address of a probe and check it, see kprobes/place.c, and put its probepoint on a
+ * batch, see kprobes/batch.c. All of them take kprobe_mutex, and may sleep.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
-#include "internal.h"
+#include "kprobes/internal.h"
 
 /**
  * kprobe_refused() - record and log the reason why a registration is refused
