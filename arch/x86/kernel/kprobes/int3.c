@@ -269,6 +269,14 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	return redirected;
 }
 
+/* Resume where a pre_handler has redirected execution to. Return: 1. */
+static __always_inline int int3_redirected(struct probepoint *pp, struct pt_regs *regs)
+{
+	probepoint_note_redirect(pp);
+	regs->ip = x86_kprobe_resume_address(regs->ip);
+	return 1;
+}
+
 /*
  * Handle a hit that a handler has caused. Its post_handlers are not called: when the instruction
  * has been executed, the handler still has the level of this context. See x86_kprobe_step_trap().
@@ -280,11 +288,9 @@ static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs 
 	kprobe_int3_hide_context();
 	redirected = x86_kprobe_hit_nested(pp, kprobe_context() + KPROBE_LEVEL_INT3, regs);
 	kprobe_int3_restore_context();
-	if (!redirected)
-		return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
-	probepoint_note_redirect(pp);
-	regs->ip = x86_kprobe_resume_address(regs->ip);
-	return 1;
+	if (redirected)
+		return int3_redirected(pp, regs);
+	return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
 }
 
 /**
@@ -353,10 +359,8 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 	skip = first->pre_handler(first, regs);
 	kprobe_int3_restore_context();
 	if (unlikely(skip)) {
-		probepoint_note_redirect(pp);
 		kprobe_leave(level);
-		regs->ip = x86_kprobe_resume_address(regs->ip);
-		return 1;
+		return int3_redirected(pp, regs);
 	}
 	return x86_kprobe_go_on(pp, regs, X86_AFTER_HIT, level);
 }
