@@ -16,6 +16,11 @@ read_symbols() {
 	grep -E " ($used)" /proc/kallsyms >"$TMP/symbols"
 }
 
+# many: prints a place in each of a thousand functions
+many() {
+	awk -v i="$INSIDE" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }'
+}
+
 # addresses FUNCTION[+OFFSET]...: writes them to $TMP/list, as bpf_probe -k reads them
 addresses() {
 	printf '%s\n' "$@" | awk -F '[+]' '
@@ -233,9 +238,7 @@ module_stays() {
 }
 
 thousand() {
-	# shellcheck disable=SC2046 # words
-	addresses $(awk -v i="$INSIDE" \
-		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	addresses "$(many)"
 	linked "echo 2 >$CLIENTS/many; cp $KPROBES/list $TMP/listed"
 	info_is 1000 0
 	lines_are "cookies" "$TMP/linked" '^cookie [0-9]* count 2 func_ip 0$' 1000
@@ -269,9 +272,7 @@ killed_at() {
 # link is killed, the kernel must register or enable no further batch, and remove those that it has
 # registered.
 in_batches() {
-	# shellcheck disable=SC2046 # words
-	addresses $(awk -v i="$INSIDE" \
-		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	addresses "$(many)"
 	event_on 'p:kp_batches/registered register_kprobes'
 	event_on 'p:kp_batches/enabled enable_kprobes'
 	event_on 'p:kp_batches/unregistered unregister_kprobes'
@@ -292,9 +293,7 @@ in_batches() {
 # No hit may run the program before all probes are registered: hits would make that slower. The
 # first probe is in the function that registers all others.
 all_at_once() {
-	# shellcheck disable=SC2046 # words
-	addresses "register_kprobes$INSIDE" $(awk -v i="$INSIDE" \
-		'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }')
+	addresses "register_kprobes$INSIDE" "$(many)"
 	linked "echo 2 >$CLIENTS/many"
 	info_is 1001 0
 	has 1000 2 0
