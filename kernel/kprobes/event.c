@@ -5,7 +5,6 @@
  * Kprobe events of tracefs and perf, and the probes of BPF links, have %KPROBE_FLAG_EVENT. They are
  * checked here when they are registered, and again when a module that they wait for is loaded.
  */
-#include <linux/bitops.h>
 #include <linux/bsearch.h>
 #include <linux/cleanup.h>
 #include <linux/kallsyms.h>
@@ -28,31 +27,67 @@
 #define SEARCH_ALL	4096
 
 /**
- * struct symbol_count - how many symbols have a name
- * @name: the name
- * @nr: result: how many were found
- * @addr: result: the address of the last one that event_count_match() has found
+ * struct symbol_search - a search for the symbols with some names
+ * @syms: sorted names, none of them twice
+ * @nr: the number of names
+ * @current_sym: index of the name whose symbols are being searched
+ * @addrs: result: the addresses of those that the kernel has; or NULL
+ * @counts: result: how many symbols have each name
  */
-struct symbol_count {
-	const char *name;
+struct symbol_search {
+	const char **syms;
 	unsigned int nr;
-	unsigned long addr;
+	unsigned int current_sym;
+	unsigned long *addrs;
+	unsigned int *counts;
 };
 
 static int event_count_match(void *data, unsigned long addr)
 {
-	struct symbol_count *count = data;
+	struct symbol_search *search = data;
 
-	count->nr++;
-	count->addr = addr;
+	search->counts[search->current_sym]++;
+	if (search->addrs)
+		search->addrs[search->current_sym] = addr;
 	return 0;
 }
 
-static int event_count_if_same(void *data, const char *name, unsigned long addr)
+static int event_cmp_names(const void *a, const void *b)
 {
-	struct symbol_count *count = data;
+	return strcmp(*(const char **)a, *(const char **)b);
+}
 
-	count->nr += !strcmp(name, count->name);
+static int event_count_if_wanted(void *data, const char *name, unsigned long addr)
+{
+	struct symbol_search *search = data;
+	const char **sym = bsearch(&name, search->syms, search->nr, sizeof(name), event_cmp_names);
+
+	if (!sym)
+		return 0;
+	search->current_sym = sym - search->syms;
+	return event_count_match(search, addr);
+}
+
+/* Search the symbols of the kernel and of all modules. Return: 0 or -EINTR. */
+static int event_search(struct symbol_search *search)
+{
+	unsigned int *i = &search->current_sym;
+
+	if (search->nr < SEARCH_ALL) {
+		for (*i = 0; *i < search->nr; ++*i) {
+			if (fatal_signal_pending(current))
+				return -EINTR;
+			if (!strchr(search->syms[*i], ':'))
+				kallsyms_on_each_match_symbol(event_count_match, search->syms[*i],
+							      search);
+			cond_resched();
+		}
+	} else {
+		kallsyms_on_each_symbol(event_count_if_wanted, search);
+	}
+	/* A module may be unloaded, and another one be loaded at the same address. */
+	search->addrs = NULL;
+	module_kallsyms_on_each_symbol(NULL, event_count_if_wanted, search);
 	return 0;
 }
 
@@ -100,75 +135,14 @@ static unsigned int event_count_in_module(const char *symbol, const char *colon)
  */
 unsigned int kprobe_count_symbols(const char *symbol)
 {
-	struct symbol_count count = { .name = symbol };
+	unsigned int count = 0;
+	struct symbol_search search = { .syms = &symbol, .nr = 1, .counts = &count };
 	const char *colon = strchr(symbol, ':');
 
 	if (colon)
 		return event_count_in_module(symbol, colon);
-	kallsyms_on_each_match_symbol(event_count_match, symbol, &count);
-	module_kallsyms_on_each_symbol(NULL, event_count_if_same, &count);
-	return count.nr;
-}
-
-/**
- * struct symbol_search - a search for the symbols with some names
- * @syms: sorted names, none of them twice
- * @nr: the number of names
- * @addrs: result: the addresses of those that the kernel has; or NULL
- * @found: result: the names for which a symbol has been found
- * @twice: result: index of a name for which a second symbol has been found
- */
-struct symbol_search {
-	const char **syms;
-	unsigned int nr;
-	unsigned long *addrs;
-	unsigned long *found;
-	unsigned int twice;
-};
-
-static int event_cmp_names(const void *a, const void *b)
-{
-	return strcmp(*(const char **)a, *(const char **)b);
-}
-
-/* Return: 1 if this is a second symbol with one of the names, which ends the search. */
-static int event_search_name(void *data, const char *name, unsigned long addr)
-{
-	struct symbol_search *search = data;
-	const char **sym = bsearch(&name, search->syms, search->nr, sizeof(name), event_cmp_names);
-
-	if (!sym)
-		return 0;
-	search->twice = sym - search->syms;
-	if (__test_and_set_bit(search->twice, search->found))
-		return 1;
-	if (search->addrs)
-		search->addrs[search->twice] = addr;
-	return 0;
-}
-
-/* Search for each name in the symbols of the kernel. Return: as kprobe_find_symbols(). */
-static int event_search_each(struct symbol_search *search)
-{
-	unsigned int i;
-
-	for (i = 0; i < search->nr; i++) {
-		struct symbol_count count = {};
-
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		if (strchr(search->syms[i], ':'))
-			continue;
-		kallsyms_on_each_match_symbol(event_count_match, search->syms[i], &count);
-		if (count.nr > 1)
-			return i;
-		if (count.nr)
-			__set_bit(i, search->found);
-		if (search->addrs)
-			search->addrs[i] = count.addr;
-		cond_resched();
-	}
-	return search->nr;
+	event_search(&search);
+	return count;
 }
 
 /**
@@ -189,23 +163,20 @@ static int event_search_each(struct symbol_search *search)
 int kprobe_find_symbols(const char **syms, unsigned int nr, unsigned long *addrs)
 {
 	struct symbol_search search = { .syms = syms, .nr = nr };
-	int ret;
+	unsigned int twice;
+	int err;
 
-	search.found = kvcalloc(BITS_TO_LONGS(nr), sizeof(*search.found), GFP_KERNEL);
-	if (!search.found)
+	search.counts = kvcalloc(nr, sizeof(*search.counts), GFP_KERNEL);
+	if (!search.counts)
 		return -ENOMEM;
 #ifdef __ARCH_WANT_PROBEPOINT
 	search.addrs = addrs;
 #endif
-	if (nr < SEARCH_ALL)
-		ret = event_search_each(&search);
-	else
-		ret = kallsyms_on_each_symbol(event_search_name, &search) ? search.twice : nr;
-	search.addrs = NULL;
-	if (ret == nr && module_kallsyms_on_each_symbol(NULL, event_search_name, &search) > 0)
-		ret = search.twice;
-	kvfree(search.found);
-	return ret;
+	err = event_search(&search);
+	for (twice = 0; twice < nr && search.counts[twice] < 2; twice++)
+		;
+	kvfree(search.counts);
+	return err ?: (int)twice;
 }
 
 /**
