@@ -10,8 +10,12 @@
  * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. At the
  * beginning, that calls kprobe_fault_begin(), if a probe was ever registered and the kernel raised
  * the exception. At the end, it calls kprobe_fault_resume(), if a copy raised the exception.
+ *
+ * If the exception of a handler ends the task, kprobe_task_oopsed() discards the handler's state.
  */
 #include <kunit/visibility.h>
+#include <linux/entry-common.h>
+#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
 #include <asm/trapnr.h>
@@ -136,3 +140,39 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 		x86_kprobe_go_on(pp, regs, X86_AFTER_FAULT, NULL);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
+
+/*
+ * Leave an int3 whose handler has oopsed: undo what the entry code of the int3 did. RCU and lockdep
+ * count, for each CPU, the exceptions that are being handled, and this one will never return.
+ * Interrupts stay off, for the CPU and for lockdep.
+ */
+static void fault_abandon_int3(void)
+{
+	kprobe_int3_restore_context();
+	irqentry_nmi_exit(NULL, (irqentry_state_t){});
+}
+
+/**
+ * kprobe_task_oopsed() - discard the levels of a task that has oopsed
+ *
+ * Called when an oops is about to end the task. A handler that raised the oops never returns. If
+ * its level stayed taken, the CPU would count all later hits in that context as missed. All levels
+ * of the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
+ * would have preemption disabled.
+ *
+ * Context: task context; if a handler was running, preemption is still disabled, and in an int3
+ * so are interrupts.
+ */
+void kprobe_task_oopsed(void)
+{
+	struct kprobe_level *level;
+
+	guard(preempt_notrace)();
+	x86_kprobe_steps_discard();
+	while ((level = kprobe_top_level()) > this_cpu_ptr(&kprobe_levels.level[0])) {
+		if (level->context & KPROBE_LEVEL_INT3)
+			fault_abandon_int3();
+		level->in_fault = false;
+		kprobe_leave(level);
+	}
+}

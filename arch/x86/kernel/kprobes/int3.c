@@ -21,7 +21,6 @@
  */
 #include <kunit/visibility.h>
 #include <linux/cpuhotplug.h>
-#include <linux/entry-common.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -125,42 +124,6 @@ void kprobe_busy_end(void)
 	preempt_enable_notrace();
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
-
-/*
- * Leave an int3 whose handler has oopsed: undo what the entry code of the int3 did. RCU and lockdep
- * count, for each CPU, the exceptions that are being handled, and this one will never return.
- * Interrupts stay off, for the CPU and for lockdep.
- */
-static void int3_abandon(void)
-{
-	kprobe_int3_restore_context();
-	irqentry_nmi_exit(NULL, (irqentry_state_t){});
-}
-
-/**
- * kprobe_task_oopsed() - discard the levels of a task that has oopsed
- *
- * Called when an oops is about to end the task. A handler that raised the oops never returns. If
- * its level stayed taken, the CPU would count all later hits in that context as missed. All levels
- * of the CPU belong to the task: an oops in an interrupt is a panic, and a handler of another task
- * would have preemption disabled.
- *
- * Context: task context; if a handler was running, preemption is still disabled, and in an int3
- * so are interrupts.
- */
-void kprobe_task_oopsed(void)
-{
-	struct kprobe_level *level;
-
-	guard(preempt_notrace)();
-	x86_kprobe_steps_discard();
-	while ((level = kprobe_top_level()) > this_cpu_ptr(&kprobe_levels.level[0])) {
-		if (level->context & KPROBE_LEVEL_INT3)
-			int3_abandon();
-		level->in_fault = false;
-		kprobe_leave(level);
-	}
-}
 
 /*
  * Was the breakpoint removed after this CPU executed it?
@@ -306,7 +269,7 @@ int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs
 
 	/*
 	 * The emulation may fault when it reads memory. Record that no handler
-	 * runs, so that no fault_handler is called for that fault.
+	 * runs, so that the fault does not count as a handler's.
 	 */
 	level->regs = NULL;
 	WRITE_ONCE(level->probe, NULL);
