@@ -231,7 +231,8 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * * %-EILSEQ - no instruction begins at the address, which may be inside ftrace's bytes;
  *   or the decoder does not know an instruction between the start of the function and
  *   the address
- * * %-EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated
+ * * %-EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated; or @p has a
+ *   fault_handler, and the kernel has no CONFIG_KPROBES_FAULT_HANDLER
  * * %-ENOENT - there is no such symbol; or the address is in a module that is being
  *   unloaded, or whose notifiers have not been called yet, or in the init part of a
  *   module that has finished loading
@@ -412,31 +413,6 @@ int disable_kprobe(struct kprobe *kp)
 	return disable_kprobes(&kp, 1);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
-
-/*
- * Undo kprobe_disable_self() for the probes that are being enabled. They are
- * still disabled.
- */
-static void kprobes_restart(struct kprobe **kps, int num)
-{
-	bool disabled = false;
-	int i;
-
-	for (i = 0; i < num; i++)
-		disabled |= kps[i]->enabling && kprobe_is_self_disabled(kps[i]);
-	if (!disabled)
-		return;
-	/*
-	 * Wait for hits that began before the probes were disabled, and for a
-	 * call of kprobe_disable_self() that has replaced a handler, but has
-	 * not added its request to the list yet.
-	 */
-	synchronize_rcu_expedited();
-	kprobe_disable_requested();
-	for (i = 0; i < num; i++)
-		if (kps[i]->enabling)
-			kprobe_restore_handlers(kps[i]);
-}
 
 /**
  * enable_kprobes() - call the handlers of several probes again

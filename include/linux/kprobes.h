@@ -403,7 +403,6 @@ int disable_kprobe(struct kprobe *kp);
 int enable_kprobe(struct kprobe *kp);
 int disable_kprobes(struct kprobe **kps, int num);
 int enable_kprobes(struct kprobe **kps, int num);
-bool kprobe_disable_self(struct kprobe *p);
 
 struct kprobe * __kprobes get_kprobe(void *addr);
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
@@ -570,8 +569,6 @@ static inline int disable_kprobe(struct kprobe *kp) { return -EOPNOTSUPP; }
 static inline int enable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
 
 static inline int disable_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
-
-static inline bool kprobe_disable_self(struct kprobe *p) { return false; }
 
 static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 
@@ -765,6 +762,12 @@ static inline void kprobe_flush_task(struct task_struct *tk) { }
 
 #endif /* !CONFIG_KRETPROBES */
 
+#ifdef CONFIG_KPROBES_DISABLE_SELF
+bool kprobe_disable_self(struct kprobe *p);
+#else
+static inline bool kprobe_disable_self(struct kprobe *p) { return false; }
+#endif
+
 #ifdef CONFIG_JPROBES
 
 int register_jprobe(struct jprobe *jp);
@@ -817,7 +820,7 @@ static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
  * Call the architecture's kprobe_fault_handler(). On architectures whose hooks do not take a struct
  * probepoint, also call the fault_handler of the running probe.
  */
-#if defined(CONFIG_KPROBES) && !defined(__ARCH_WANT_PROBEPOINT)
+#if defined(CONFIG_KPROBES_FAULT_HANDLER) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
 #else
 static __always_inline

@@ -334,7 +334,7 @@ static __always_inline bool probepoint_has_post(const struct probepoint *pp)
  */
 static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
 {
-	return READ_ONCE(pp->has_fault);
+	return IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) && READ_ONCE(pp->has_fault);
 }
 
 /**

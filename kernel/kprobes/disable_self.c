@@ -64,6 +64,28 @@ void kprobe_disable_requested(void)
 		kprobe_commit_removal(&changes);
 }
 
+/* Undo kprobe_disable_self() for those of these probes that are being enabled. */
+void kprobes_restart(struct kprobe **kps, int num)
+{
+	bool disabled = false;
+	int i;
+
+	for (i = 0; i < num; i++)
+		disabled |= kps[i]->enabling && kprobe_is_self_disabled(kps[i]);
+	if (!disabled)
+		return;
+	/*
+	 * Wait for hits that began before the probes were disabled, and for a
+	 * call of kprobe_disable_self() that has replaced a handler, but has
+	 * not added its request to the list yet.
+	 */
+	synchronize_rcu_expedited();
+	kprobe_disable_requested();
+	for (i = 0; i < num; i++)
+		if (kps[i]->enabling)
+			kprobe_restore_handlers(kps[i]);
+}
+
 static void disable_self_worker(struct work_struct *work)
 {
 	guard(mutex)(&kprobe_mutex);

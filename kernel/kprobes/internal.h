@@ -93,8 +93,11 @@ unsigned int kprobe_count_symbols(const char *symbol);
 enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
 enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr);
 
+#ifdef CONFIG_KPROBES_DISABLE_SELF
+
 /* disable_self.c */
 void kprobe_disable_requested(void);
+void kprobes_restart(struct kprobe **kps, int num);
 
 /* self_disabled.c */
 int kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs);
@@ -116,6 +119,46 @@ static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe 
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
 	return pre == kprobe_self_disabled_pre ? p->saved_pre : pre;
+}
+
+#else
+
+static inline void kprobe_disable_requested(void) { }
+static inline void kprobes_restart(struct kprobe **kps, int num) { }
+static inline void kprobe_check_post(struct probe_set *set) { }
+
+static inline bool kprobe_save_handlers(struct kprobe *p)
+{
+	p->saved_pre = p->pre_handler;
+	p->saved_post = p->post_handler;
+	return true;
+}
+
+static inline void kprobe_restore_handlers(struct kprobe *p) { }
+static inline bool kprobe_is_self_disabled(const struct kprobe *p) { return false; }
+
+static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe *p)
+{
+	return READ_ONCE(p->pre_handler);
+}
+
+#endif /* CONFIG_KPROBES_DISABLE_SELF */
+
+/* fault_handler.c */
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
+void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set);
+#else
+static inline
+void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set)
+{
+}
+#endif
+
+/* Does the kernel have all options that @p needs? Return: %KPROBE_REASON_NONE, or why not. */
+static inline enum kprobe_reason kprobe_check_options(const struct kprobe *p)
+{
+	return p->fault_handler && !IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) ?
+		KPROBE_REASON_NO_FAULT_HANDLERS : KPROBE_REASON_NONE;
 }
 
 /* probepoint.c */

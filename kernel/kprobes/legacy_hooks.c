@@ -52,6 +52,7 @@ void kprobe_busy_end(void)
 	preempt_enable();
 }
 
+#ifdef CONFIG_KPROBES_FAULT_HANDLER
 static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, struct kprobe *p,
 					       struct pt_regs *regs, int trapnr)
 {
@@ -105,6 +106,7 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 	preempt_enable_no_resched();
 	return handled;
 }
+#endif
 
 /**
  * kprobe_task_oopsed() - discard the handlers that the current task was in

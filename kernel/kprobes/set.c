@@ -126,21 +126,14 @@ static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs 
 	__this_cpu_write(current_kprobe, kp);
 }
 
-static int __kprobes probe_set_dispatch_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
-{
-	return probepoint_run_fault_handlers(probe_set_probepoint(kp), regs, trapnr);
-}
-
 /*
- * A hit on another CPU tests a pointer, and loads it again to call the handler. So the pointers
- * never become NULL again: with no handler left, the dispatcher finds an empty list.
+ * A hit on another CPU tests the pointer, and loads it again to call the handler. So it never
+ * becomes NULL again: with no handler left, the dispatcher finds an empty list.
  */
 static void probe_set_dispatchers(struct probepoint *pp)
 {
 	if (pp->has_post)
 		WRITE_ONCE(pp->kp.post_handler, probe_set_dispatch_post);
-	if (pp->has_fault)
-		WRITE_ONCE(pp->kp.fault_handler, probe_set_dispatch_fault);
 }
 
 #endif
@@ -150,30 +143,6 @@ static __always_inline struct kprobe **probe_set_all(struct probepoint *pp)
 	struct probe_set *set = probepoint_set(pp);
 
 	return set->probes + set->all;
-}
-
-/**
- * probepoint_run_fault_handlers() - call the fault_handlers of a probepoint
- * @pp: the probepoint whose instruction has faulted
- * @regs: registers as at the fault
- * @trapnr: number of the exception, as the architecture counts them
- *
- * Context: any, with preemption disabled.
- *
- * Return: true if a fault_handler handled the fault; those after it are not called then.
- */
-bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
-					     int trapnr)
-{
-	struct kprobe **pos = probe_set_all(pp), *p;
-	kprobe_fault_handler_t handler;
-
-	while ((p = *pos++)) {
-		handler = READ_ONCE(p->fault_handler);
-		if (handler && handler(p, regs, trapnr))
-			return true;
-	}
-	return false;
 }
 
 static __always_inline void probe_set_count_missed(struct kprobe *p)
@@ -275,16 +244,6 @@ static bool probe_set_calls(const struct probepoint *pp, const struct kprobe *p)
 static bool probe_set_has_post(const struct probe_set *set)
 {
 	return set->probes[set->post];
-}
-
-static bool probe_set_has_fault(const struct probe_set *set)
-{
-	unsigned int i;
-
-	for (i = set->all; set->probes[i]; i++)
-		if (set->probes[i]->fault_handler)
-			return true;
-	return false;
 }
 
 static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
@@ -403,8 +362,8 @@ void probepoint_publish_set(struct probepoint *pp)
 	if (!pp->staged)
 		probepoint_stage_set(pp, GFP_KERNEL | __GFP_NOFAIL);
 	WRITE_ONCE(pp->has_post, probe_set_has_post(pp->next_set));
-	WRITE_ONCE(pp->has_fault, probe_set_has_fault(pp->next_set));
 	probe_set_dispatchers(pp);
+	probepoint_publish_fault(pp, pp->next_set);
 	/* Publish the set's contents before its address. Pairs with probepoint_set(). */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	kprobe_check_post(pp->next_set);

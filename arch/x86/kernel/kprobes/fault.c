@@ -75,7 +75,8 @@ void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *re
 	unsigned long copy;
 
 	if (likely(!pp)) {
-		fault->handled = kprobe_is_fault(trapnr) && unlikely(kprobe_running()) &&
+		fault->handled = IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) &&
+				 kprobe_is_fault(trapnr) && unlikely(kprobe_running()) &&
 				 kprobe_fault_in_handler(regs, trapnr);
 		return;
 	}

@@ -601,6 +601,31 @@ static void kp_internal_exception(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
 }
 
+static bool kp_asked;
+
+static int kp_ask(struct kprobe *kp, struct pt_regs *regs)
+{
+	kp_asked = kprobe_disable_self(kp);
+	return 0;
+}
+
+/* A kernel without an option must refuse what needs it, or do nothing. */
+static void kp_internal_options(struct kunit *test)
+{
+	int ret = IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) ? 0 : -EOPNOTSUPP;
+
+	kp_probe = (struct kprobe){
+		.addr = (void *)kp_internal_plain, .fault_handler = kp_count_exception,
+	};
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), ret);
+	unregister_kprobe(&kp_probe);
+
+	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain, .pre_handler = kp_ask };
+	kp_kprobe_add(test, &kp_probe);
+	kp_call_plain(1);
+	KUNIT_EXPECT_EQ(test, kp_asked, IS_ENABLED(CONFIG_KPROBES_DISABLE_SELF));
+}
+
 /* The function must not read the page after the instruction, which may be unreadable. */
 static __nocfi void kp_internal_restore_original(struct kunit *test)
 {
@@ -676,6 +701,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
+	KUNIT_CASE(kp_internal_options),
 	KUNIT_CASE(kp_internal_restore_original),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(kp_internal_restarted),
