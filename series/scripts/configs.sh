@@ -46,7 +46,10 @@ events="kernel/trace/trace_kprobe.o"
 
 tracer="FTRACE FUNCTION_TRACER DYNAMIC_FTRACE"
 bits32="!64BIT !UNWINDER_ORC"
-base_x86="64BIT EXPERT SMP MODULES MODULE_UNLOAD KPROBES KALLSYMS PRINTK BUG JUMP_LABEL DEBUG_KERNEL
+# With EXPERT, allnoconfig turns these off.
+parts="KPROBES_EXPLAIN KPROBES_FAULT_HANDLER KPROBES_DISABLE_SELF"
+no_parts=${parts//KPROBES/!KPROBES}
+base_x86="64BIT EXPERT SMP MODULES MODULE_UNLOAD KPROBES $parts KALLSYMS PRINTK BUG JUMP_LABEL DEBUG_KERNEL
 	WERROR DEBUG_FS PROC_FS SYSFS UNWINDER_ORC"
 
 # config NAME OPTIONS OBJECTS: adds a configuration for x86
@@ -57,12 +60,12 @@ config()
 	objects[$1]=$3
 }
 
-config no-kprobes "!KPROBES" "$users"
-config no-kprobes-fprobe "$tracer !KPROBES FPROBE" "$users $fprobe"
+config no-kprobes "!KPROBES $no_parts" "$users"
+config no-kprobes-fprobe "$tracer !KPROBES $no_parts FPROBE" "$users $fprobe"
 # On a newer base, i386 has no fprobe.
 fprobe32=FPROBE objects32=$fprobe
 if [ "$BASE" = "$DEFAULT_BASE" ]; then
-	config i386-fprobe "$tracer $bits32 !KPROBES DYNAMIC_FTRACE_WITH_REGS FPROBE
+	config i386-fprobe "$tracer $bits32 !KPROBES $no_parts DYNAMIC_FTRACE_WITH_REGS FPROBE
 		UNWINDER_FRAME_POINTER" "$frame $rethook"
 else
 	fprobe32='' objects32=''
@@ -77,7 +80,7 @@ config jprobes-rt "JPROBES PREEMPT_RT" "$ours $users"
 config i386-jprobes "$bits32 UNWINDER_FRAME_POINTER JPROBES" "$ours $frame"
 config no-optprobes "-OPTPROBES" "$ours $users"
 config no-debugfs "!DEBUG_FS" "$ours $users"
-config no-options "!KPROBES_EXPLAIN !KPROBES_DISABLE_SELF !KPROBES_FAULT_HANDLER $tracer" "$ours $users"
+config no-options "$no_parts $tracer" "$ours $users"
 config no-smp "!SMP" "$ours $users"
 config no-printk "!PRINTK !BUG !JUMP_LABEL" "$ours ${users/arch\/x86\/kernel\/jump_label.o/}"
 config frame-pointer "!UNWINDER_ORC UNWINDER_FRAME_POINTER" "$ours $frame"
@@ -102,7 +105,7 @@ config clang-kmsan "$tracer KMSAN PREEMPT_NONE" "$entry mm/kmsan/hooks.o mm/kmsa
 config all "$tracer KPROBE_EVENTS FPROBE" "$ours $users $fprobe $events"
 
 base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DEBUG_FS PROC_FS SYSFS
-	PERF_EVENTS FTRACE KPROBES KRETPROBES KPROBE_EVENTS RUNTIME_TESTING_MENU KUNIT
+	PERF_EVENTS FTRACE KPROBES $parts KRETPROBES KPROBE_EVENTS RUNTIME_TESTING_MENU KUNIT
 	KPROBES_SANITY_TEST=m SAMPLES SAMPLE_KPROBES=m SAMPLE_KRETPROBES=m WERROR"
 core="kernel/kprobes.o kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
 	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
