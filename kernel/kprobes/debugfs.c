@@ -338,21 +338,7 @@ static const struct file_operations kprobe_enabled_fops = {
 };
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
-static int kprobe_pools_show(struct seq_file *m, void *v)
-{
-	kretprobe_pools_show(m);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(kprobe_pools);
-
-static void kprobe_pools_create(struct dentry *dir)
-{
-	debugfs_create_file("pools", 0400, dir, NULL, &kprobe_pools_fops);
-}
-#else
-static void kprobe_pools_create(struct dentry *dir)
-{
-}
+DEFINE_SHOW_ATTRIBUTE(kretprobe_pools);
 #endif
 
 static int __init kprobe_debugfs_init(void)
@@ -369,7 +355,9 @@ static int __init kprobe_debugfs_init(void)
 #endif
 	if (IS_ENABLED(CONFIG_KPROBES_EXPLAIN))
 		debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);
-	kprobe_pools_create(dir);
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+	debugfs_create_file("pools", 0400, dir, NULL, &kretprobe_pools_fops);
+#endif
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

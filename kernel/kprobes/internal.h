@@ -455,7 +455,7 @@ void kretprobe_pool_free(struct kretprobe_pool *pool);
 bool kretprobe_pool_drop(struct kretprobe_pool *pool);
 bool kretprobe_pool_drain(struct kretprobe_pool *pool);
 void kretprobe_pools_replace_dead(struct kretprobe_holder *by);
-void kretprobe_pools_show(struct seq_file *m);
+int kretprobe_pools_show(struct seq_file *m, void *v);
 
 /* text_sites.c */
 int kprobe_text_sites_init(void);

@@ -486,13 +486,8 @@ void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 	}
 }
 
-/**
- * kretprobe_pools_show() - print a line about each shared pool
- * @m: where to print it
- *
- * Context: sleeps.
- */
-void kretprobe_pools_show(struct seq_file *m)
+/* Print a line about each shared pool: the file kprobes/pools in debugfs. */
+int kretprobe_pools_show(struct seq_file *m, void *v)
 {
 	unsigned int i;
 
@@ -507,6 +502,7 @@ void kretprobe_pools_show(struct seq_file *m)
 				   pool->nr_probes, pool_nr_total(pool), pool_nr_taken(pool),
 				   pool->nr_chunks * pool_chunk_kib(pool));
 	}
+	return 0;
 }
 
 /*

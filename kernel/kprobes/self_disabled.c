@@ -16,13 +16,7 @@ static __always_inline void self_disabled_count_missed(struct kprobe *p)
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 
-/**
- * kprobe_self_disabled_pre() - the pre_handler of a probe after kprobe_disable_self()
- * @p: the probe
- * @regs: not used
- *
- * Return: 0.
- */
+/* The pre_handler of a probe after kprobe_disable_self() */
 int __kprobes kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	self_disabled_count_missed(p);
@@ -34,14 +28,10 @@ int __kprobes kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/**
- * kprobe_self_disabled_post() - the post_handler of a probe after kprobe_disable_self()
- * @p: the probe
- * @regs: not used
- * @flags: not used
- *
- * Counts the hit, unless the probe had a pre_handler: then kprobe_self_disabled_pre() has counted
- * the hit, or the hit called the pre_handler before that was replaced.
+/*
+ * The post_handler of a probe after kprobe_disable_self(). Counts the hit, unless the probe had a
+ * pre_handler: then kprobe_self_disabled_pre() has counted the hit, or the hit called the
+ * pre_handler before that was replaced.
  */
 void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
 					 unsigned long flags)

@@ -346,22 +346,8 @@ __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * The trampolines call these instead of a handler: the compiler generates the indirect call
- * with the check of the handler's type.
- */
-
-/**
- * kprobe_call_pre() - call a pre_handler for a trampoline
- * @p: the probe
- * @regs: registers that the trampoline has saved
- * @handler: the pre_handler
- *
- * With kCFI, the trampoline calls this instead of the handler, since assembly code cannot check the
- * handler's type before an indirect call. Here the compiler adds the check.
- *
- * Context: as the handler's.
- *
- * Return: what the handler returned.
+ * The trampolines call these instead of a handler, whose type assembly code cannot check: the
+ * compiler generates the indirect call with the check.
  */
 __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 					kprobe_pre_handler_t handler)
@@ -369,18 +355,6 @@ __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 	return handler(p, regs);
 }
 
-/**
- * kprobe_call_post() - call a post_handler for a trampoline
- * @p: the probe
- * @regs: registers that the trampoline has saved
- * @flags: 0
- * @handler: the post_handler
- *
- * With kCFI, the trampoline calls this instead of the handler, as kprobe_call_pre(): the compiler
- * checks the handler's type here.
- *
- * Context: as the handler's.
- */
 __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs,
 					  unsigned long flags, kprobe_post_handler_t handler)
 {
@@ -388,19 +362,6 @@ __visible void __kprobes kprobe_call_post(struct kprobe *p, struct pt_regs *regs
 }
 
 #ifdef CONFIG_KRETPROBES
-/**
- * kprobe_call_return() - call the handler of a return probe for the trampoline
- * @ri: record of the call
- * @regs: registers that the trampoline has saved
- * @handler: the handler
- *
- * With kCFI, the trampoline calls this instead of the handler, as kprobe_call_pre(): the compiler
- * checks the handler's type here.
- *
- * Context: as the handler's.
- *
- * Return: what the handler returned.
- */
 __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 					   struct pt_regs *regs, kretprobe_handler_t handler)
 {
