@@ -38,7 +38,7 @@ my @roots = qw(
 	kprobe_ftrace_handler get_kretprobe_retaddr
 	get_kprobe kprobe_busy_begin kprobe_busy_end
 	jprobe_call_handler jprobe_return x86_jprobe_call x86_jprobe_end
-	probe_set_multi_pre probe_set_multi_post probe_set_no_post probe_set_dispatch_fault
+	probe_set_multi_pre probe_set_multi_post probe_set_no_post fault_dispatch
 	kretprobe_entry kretprobe_entry_data kretprobe_return
 	kprobe_ftrace_skip_call kprobe_ftrace_dispatch
 );
