@@ -797,6 +797,7 @@ elsewhere() {
 		the architecture checks the instruction only at registration
 		the architecture decides when the detour buffer is made
 		the address belongs to ftrace, which has failed
+		the kernel has no CONFIG_KPROBES_FAULT_HANDLER
 		a probe has the flag KPROBE_FLAG_NO_JUMP
 		an empty post_handler keeps the next instruction in the text
 		a pre_handler has redirected execution, and may need the next instruction
