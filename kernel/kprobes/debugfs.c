@@ -29,10 +29,12 @@
  * struct list_position - the position of a reader of list, missed or optimizer
  * @next: the lowest address that has not been shown yet
  * @index: the number of addresses shown, which is seq_file's position
+ * @show: prints the lines of a probepoint
  */
 struct list_position {
 	unsigned long next;
 	loff_t index;
+	void (*show)(struct seq_file *m, struct probepoint *pp);
 };
 
 /*
@@ -125,42 +127,39 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 		seq_printf(m, "  %s", modname);
 }
 
-static void kprobe_list_show_probe(struct seq_file *m, struct kprobe *p)
+static void kprobe_list_show(struct seq_file *m, struct probepoint *pp)
 {
-	kprobe_list_show_probed(m, p);
-	kprobe_list_show_name(m, p);
-	if (kprobe_gone(p))
-		seq_puts(m, " [GONE]");
-	if (kprobe_is_waiting(p))
-		seq_puts(m, " [WAITING]");
-	if (p->flags & KPROBE_FLAG_DISABLED)
-		seq_puts(m, " [DISABLED]");
-	if (kprobe_optimized(p))
-		seq_puts(m, " [OPTIMIZED]");
-	if (kprobe_ftrace(p))
-		seq_puts(m, " [FTRACE]");
-	seq_putc(m, '\n');
+	struct kprobe *p;
+
+	list_for_each_entry(p, &pp->probes, list) {
+		kprobe_list_show_probed(m, p);
+		kprobe_list_show_name(m, p);
+		if (kprobe_gone(p))
+			seq_puts(m, " [GONE]");
+		if (kprobe_is_waiting(p))
+			seq_puts(m, " [WAITING]");
+		if (p->flags & KPROBE_FLAG_DISABLED)
+			seq_puts(m, " [DISABLED]");
+		if (kprobe_optimized(p))
+			seq_puts(m, " [OPTIMIZED]");
+		if (kprobe_ftrace(p))
+			seq_puts(m, " [FTRACE]");
+		seq_putc(m, '\n');
+	}
 }
 
 /*
- * Show all probes at an address, including those of GONE probepoints, whose text was freed and
- * reused. They are one record of seq_file, because the next read resumes at the following address.
- * @show prints the line of a probe.
+ * Show all probepoints at an address, including GONE ones, whose text was freed and reused. They
+ * are one seq_file record, because the next read resumes at the following address.
  */
-static void kprobe_list_show_probes(struct seq_file *m, struct probepoint *pp,
-				    void (*show)(struct seq_file *m, struct kprobe *p))
+static int kprobe_list_show_record(struct seq_file *m, void *v)
 {
+	struct list_position *at = m->private;
+	struct probepoint *pp = v;
 	kprobe_opcode_t *addr = pp->addr;
-	struct kprobe *p;
 
 	for (; pp && pp->addr == addr; pp = probepoint_next(pp))
-		list_for_each_entry(p, &pp->probes, list)
-			show(m, p);
-}
-
-static int kprobe_list_show(struct seq_file *m, void *v)
-{
-	kprobe_list_show_probes(m, v, kprobe_list_show_probe);
+		at->show(m, pp);
 	return 0;
 }
 
@@ -168,20 +167,23 @@ static const struct seq_operations kprobe_list_sops = {
 	.start = kprobe_list_start,
 	.next = kprobe_list_next,
 	.stop = kprobe_list_stop,
-	.show = kprobe_list_show,
+	.show = kprobe_list_show_record,
 };
 
 /*
- * Open list, missed or optimizer: i_private has the seq_operations of the file. Opening list waits
- * for the optimiser, unless with O_NONBLOCK, so that the list shows which probes get a jump.
+ * Open list, missed or optimizer: i_private has the function that shows a probepoint. Opening list
+ * waits for the optimiser, unless with O_NONBLOCK, so that the list shows which probes get a jump.
  */
 static int kprobe_list_open(struct inode *inode, struct file *file)
 {
-	void *at = __seq_open_private(file, inode->i_private, sizeof(struct list_position));
+	struct list_position *at = __seq_open_private(file, &kprobe_list_sops, sizeof(*at));
 
-	if (inode->i_private == &kprobe_list_sops && !(file->f_flags & O_NONBLOCK))
+	if (!at)
+		return -ENOMEM;
+	at->show = inode->i_private;
+	if (at->show == kprobe_list_show && !(file->f_flags & O_NONBLOCK))
 		optimizer_wait_idle();
-	return at ? 0 : -ENOMEM;
+	return 0;
 }
 
 static const struct file_operations kprobe_list_fops = {
@@ -193,71 +195,51 @@ static const struct file_operations kprobe_list_fops = {
 };
 
 /*
- * Print a line for a probe that has missed a hit or a call, or has tracked a call that ended
+ * Print a line for each probe that has missed a hit or a call, or has tracked a call that ended
  * without a return: how many it missed, in total and for each reason, and how many did not return.
  */
-static void kprobe_missed_show_probe(struct seq_file *m, struct kprobe *p)
+static void kprobe_missed_show(struct seq_file *m, struct probepoint *pp)
 {
-	unsigned long ended = READ_ONCE(p->nmissed_disabled), hits = READ_ONCE(p->nmissed), all;
-	struct kretprobe_missed calls = {};
+	struct kprobe *p;
 
-	if (is_kretprobe(p))
-		kretprobe_missed(p, &calls);
-	all = hits + calls.pool + calls.maxactive;
-	if (!all && !calls.unreturned)
-		return;
-	ended = min(ended, hits);
-	kprobe_list_show_probed(m, p);
-	seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  ended %lu  unreturned %u", all,
-		   hits - ended, calls.pool, calls.maxactive, ended, calls.unreturned);
-	kprobe_list_show_name(m, p);
-	seq_putc(m, '\n');
+	list_for_each_entry(p, &pp->probes, list) {
+		unsigned long ended = READ_ONCE(p->nmissed_disabled);
+		unsigned long hits = READ_ONCE(p->nmissed), all;
+		struct kretprobe_missed calls = {};
+
+		if (is_kretprobe(p))
+			kretprobe_missed(p, &calls);
+		all = hits + calls.pool + calls.maxactive;
+		if (!all && !calls.unreturned)
+			continue;
+		ended = min(ended, hits);
+		kprobe_list_show_probed(m, p);
+		seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  ended %lu  unreturned %u",
+			   all, hits - ended, calls.pool, calls.maxactive, ended, calls.unreturned);
+		kprobe_list_show_name(m, p);
+		seq_putc(m, '\n');
+	}
 }
-
-static int kprobe_missed_show(struct seq_file *m, void *v)
-{
-	kprobe_list_show_probes(m, v, kprobe_missed_show_probe);
-	return 0;
-}
-
-static const struct seq_operations kprobe_missed_sops = {
-	.start = kprobe_list_start,
-	.next = kprobe_list_next,
-	.stop = kprobe_list_stop,
-	.show = kprobe_missed_show,
-};
 
 #ifdef CONFIG_OPTPROBES
-static int kprobe_optimizer_show(struct seq_file *m, void *v)
+static void kprobe_optimizer_show(struct seq_file *m, struct probepoint *pp)
 {
-	struct probepoint *pp = v;
-	unsigned long addr = (unsigned long)pp->addr;
 	enum kprobe_reason why;
 	const char *status;
 
 	/* Skip kprobe_waiting: probes that wait for a module have no probepoint. */
-	if (!addr)
-		return 0;
-	for (; pp && (unsigned long)pp->addr == addr; pp = probepoint_next(pp)) {
-		status = optimizer_status(pp, &why);
-		kprobe_list_show_address(m, "", addr);
-		/* Other code may be at the address of a GONE probepoint: do not show its symbol. */
-		if (pp->state == PROBEPOINT_GONE)
-			seq_printf(m, "  %s", status);
-		else
-			seq_printf(m, "  %pS  %s", pp->addr, status);
-		seq_printf(m, "%s%s\n", why ? ": " : "", *kprobe_reason_text(why));
-	}
-	return 0;
+	if (!pp->addr)
+		return;
+	status = optimizer_status(pp, &why);
+	kprobe_list_show_address(m, "", (unsigned long)pp->addr);
+	/* Other code may be at the address of a GONE probepoint: do not show its symbol. */
+	if (pp->state == PROBEPOINT_GONE)
+		seq_printf(m, "  %s", status);
+	else
+		seq_printf(m, "  %pS  %s", pp->addr, status);
+	seq_printf(m, "%s%s\n", why ? ": " : "", *kprobe_reason_text(why));
 }
-
-static const struct seq_operations optimizer_sops = {
-	.start = kprobe_list_start,
-	.next = kprobe_list_next,
-	.stop = kprobe_list_stop,
-	.show = kprobe_optimizer_show,
-};
-#endif /* CONFIG_OPTPROBES */
+#endif
 
 /* The range that is shown, guarded by kprobe_mutex, which is held from start to stop */
 static struct kprobe_range blacklist_shown;
@@ -345,13 +327,12 @@ static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, (void *)&kprobe_list_sops, &kprobe_list_fops);
+	debugfs_create_file("list", 0400, dir, kprobe_list_show, &kprobe_list_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &kprobe_enabled_fops);
-	debugfs_create_file("missed", 0400, dir, (void *)&kprobe_missed_sops,
-			    &kprobe_list_fops);
+	debugfs_create_file("missed", 0400, dir, kprobe_missed_show, &kprobe_list_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &kprobe_blacklist_fops);
 #ifdef CONFIG_OPTPROBES
-	debugfs_create_file("optimizer", 0400, dir, (void *)&optimizer_sops, &kprobe_list_fops);
+	debugfs_create_file("optimizer", 0400, dir, kprobe_optimizer_show, &kprobe_list_fops);
 #endif
 	if (IS_ENABLED(CONFIG_KPROBES_EXPLAIN))
 		debugfs_create_file("explain", 0600, dir, NULL, &kprobe_explain_fops);

@@ -35,22 +35,11 @@ bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_re
 	return false;
 }
 
-#ifndef __ARCH_WANT_PROBEPOINT
-static int __kprobes fault_dispatch(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+static int __kprobes __maybe_unused fault_dispatch(struct kprobe *kp, struct pt_regs *regs,
+						   int trapnr)
 {
 	return probepoint_run_fault_handlers(container_of(kp, struct probepoint, kp), regs, trapnr);
 }
-
-static void fault_set_dispatcher(struct probepoint *pp)
-{
-	/* This never becomes NULL again, see probe_set_dispatchers(). */
-	WRITE_ONCE(pp->kp.fault_handler, fault_dispatch);
-}
-#else
-static void fault_set_dispatcher(struct probepoint *pp)
-{
-}
-#endif
 
 /**
  * probepoint_publish_fault() - publish whether a probepoint has a fault_handler
@@ -66,6 +55,9 @@ void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set
 	for (i = set->all; set->probes[i]; i++)
 		has_fault |= !!set->probes[i]->fault_handler;
 	WRITE_ONCE(pp->has_fault, has_fault);
+#ifndef __ARCH_WANT_PROBEPOINT
+	/* This never becomes NULL again, see probe_set_dispatchers(). */
 	if (has_fault)
-		fault_set_dispatcher(pp);
+		WRITE_ONCE(pp->kp.fault_handler, fault_dispatch);
+#endif
 }
