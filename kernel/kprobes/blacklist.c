@@ -55,8 +55,6 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
  *
  * Each function becomes an entry of its own, so that debugfs kprobes/blacklist can name it.
  *
- * Context: sleeps; kprobe_mutex is held.
- *
  * Return: 0, or an error as kprobe_add_ksym_blacklist() returns it.
  */
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
@@ -253,8 +251,6 @@ bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
  * kprobe_blacklist_del_range() - remove text that is about to be freed
  * @start: its first address
  * @end: the first address after it
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 {

@@ -688,8 +688,6 @@ static void kretprobe_free_limited(struct work_struct *work)
 /*
  * Give a return probe its holder and its pool.
  *
- * Context: sleeps; kretprobe_mutex is held.
- *
  * Return: 0; -EINVAL if it has them already; or -ENOMEM.
  */
 int kretprobe_setup(struct kretprobe *rp)
@@ -732,8 +730,6 @@ int kretprobe_setup(struct kretprobe *rp)
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *
- * Context: kretprobe_mutex is held.
- *
  * Return: true if this has stopped it; false if it was stopped before, or never set up.
  */
 bool kretprobe_deactivate(struct kretprobe *rp)
@@ -754,8 +750,6 @@ bool kretprobe_deactivate(struct kretprobe *rp)
  *	and since kretprobe_deactivate() stopped it.
  *
  * Does nothing if @rp is not stopped, or was not set up.
- *
- * Context: kretprobe_mutex is held.
  */
 void kretprobe_teardown(struct kretprobe *rp)
 {

@@ -133,8 +133,6 @@ void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 /*
  * Give a return probe its rethook.
  *
- * Context: sleeps; kretprobe_mutex is held.
- *
  * Return: 0; -EINVAL if it has one already; or an errno of rethook_alloc().
  */
 int kretprobe_setup(struct kretprobe *rp)
@@ -161,8 +159,6 @@ int kretprobe_setup(struct kretprobe *rp)
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *
- * Context: kretprobe_mutex is held.
- *
  * Return: true if this has stopped it; false if it was stopped before, or never set up.
  */
 bool kretprobe_deactivate(struct kretprobe *rp)
@@ -180,8 +176,6 @@ bool kretprobe_deactivate(struct kretprobe *rp)
  *	since its rethook was stopped.
  *
  * Does nothing if @rp is not stopped, or was not set up.
- *
- * Context: kretprobe_mutex is held.
  */
 void kretprobe_teardown(struct kretprobe *rp)
 {

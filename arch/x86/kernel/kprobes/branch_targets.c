@@ -531,8 +531,6 @@ int x86_kprobe_check_targets(struct kprobe_jump *jump)
 /**
  * arch_kprobe_module_going() - free the branch targets of a module
  * @mod: the module, which is about to be freed
- *
- * Context: sleeps; kprobe_mutex is held.
  */
 void arch_kprobe_module_going(const struct module *mod)
 {

@@ -170,8 +170,6 @@ static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *
  * @insn: result: the instruction
  * @buf: result: its bytes
  *
- * Context: text_mutex is held.
- *
  * Return: true if it could be decoded.
  */
 bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
