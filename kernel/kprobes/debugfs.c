@@ -28,12 +28,10 @@
 /**
  * struct list_position - the position of a reader of list, missed or optimizer
  * @next: the lowest address that has not been shown yet
- * @index: the number of addresses shown, which is seq_file's position
  * @show: prints the lines of a probepoint
  */
 struct list_position {
 	unsigned long next;
-	loff_t index;
 	void (*show)(struct seq_file *m, struct probepoint *pp);
 };
 
@@ -50,23 +48,15 @@ static struct probepoint *kprobe_list_find(unsigned long next)
 	return probepoint_lower_bound(next);
 }
 
+/* seq_file continues at the position that kprobe_list_next() has stored last, or begins again at 0. */
 static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
 
 	mutex_lock(&kprobe_mutex);
-	if (*pos < at->index) {
+	if (!*pos)
 		at->next = 0;
-		at->index = 0;
-	}
-	for (;;) {
-		struct probepoint *pp = kprobe_list_find(at->next);
-
-		if (!pp || at->index == *pos)
-			return pp;
-		at->next = (unsigned long)pp->addr + 1;
-		at->index++;
-	}
+	return kprobe_list_find(at->next);
 }
 
 static void *kprobe_list_next(struct seq_file *m, void *v, loff_t *pos)
@@ -74,8 +64,8 @@ static void *kprobe_list_next(struct seq_file *m, void *v, loff_t *pos)
 	struct list_position *at = m->private;
 	struct probepoint *pp = v;
 
+	++*pos;
 	at->next = (unsigned long)pp->addr + 1;
-	at->index = ++*pos;
 	return probepoint_lower_bound(at->next);
 }
 
