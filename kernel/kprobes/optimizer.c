@@ -406,14 +406,13 @@ void optimizer_changed(struct probepoint *pp)
 }
 
 /**
- * optimizer_remove() - remove a probepoint from the lists, and drop its detour buffer
- * @pp: the probepoint; its last probe has been detached, or its text is about to be freed
+ * optimizer_remove() - remove a probepoint from the lists
+ * @pp: the probepoint, which has been disarmed, and so has no detour buffer any more. Its last
+ *	probe has been detached, or its text is about to be freed.
  */
 void optimizer_remove(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (optimizer_has_detour(pp))
-		optimizer_drop_detour(pp);
 	list_del_init(&pp->jump.work);
 }
 
