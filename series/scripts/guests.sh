@@ -53,7 +53,9 @@ boot_events()
 
 	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+$1"
 	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+$1"
-	printf 'kprobe_event=%s\n' "$events"
+	# With trace_event=, the ring buffer has its full size from the start. Otherwise it has one page
+	# for each CPU, and on a slow machine later events may overwrite those of the boot.
+	printf 'trace_event= kprobe_event=%s\n' "$events"
 }
 
 # short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant that is configured as

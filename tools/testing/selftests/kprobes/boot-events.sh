@@ -4,7 +4,7 @@
 # Tests probes that the kernel's command line puts into the kernel's text, and into its init text,
 # which is freed before the first process starts. The command line must have
 #
-#	kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
+#	trace_event= kprobe_event=p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone;
 #	  p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+9;
 #	  p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+9
 #
