@@ -268,6 +268,7 @@ refuses_locations() {
 	expect <<-EOF
 		refused|kp_no_such_symbol|-2|$NO_SYMBOL
 		refused|kp_target:kp_no_such_symbol|-2|$NO_SYMBOL
+		refused|$(printf '%070d' 0):kp_tgt_plain|-2|$NO_SYMBOL
 		refused|do_sys_openat2+0x100001|-22|$BEYOND
 		refused|0x1|-22|$NO_ADDRESS
 		refused|jiffies|-22|$NO_TEXT

@@ -199,6 +199,33 @@ modules_come_and_go() {
 	must insmod "$MODULE_DIR/kp_target.ko"
 }
 
+# Has the search for branch targets run out of memory, or has the probe its jump?
+is_searched() {
+	some_fail || ctl_get 3 text | grep -q ^e9
+}
+
+# When a module is loaded again, the optimiser searches its branch targets again. Without allocation
+# N of the search, it must try again later.
+search_targets() {
+	must rmmod kp_target
+	must insmod "$MODULE_DIR/kp_target.ko"
+	put $PARAMETERS/nth "$1"
+	ctl_add "3 kp_tgt_plain"
+	wait_until is_searched
+	put $PARAMETERS/nth 0
+	optimization 1
+	ctl_get 3 text >"$TMP/text"
+	must grep -q ^e9 "$TMP/text"
+	ctl del 3
+	some_fail
+}
+
+targets_are_searched() {
+	put $PARAMETERS/within targets_find
+	each_allocation "the search for branch targets" search_targets
+	put $PARAMETERS/within ''
+}
+
 POOL=/sys/module/kp_ret_pool/parameters
 
 # all_tracked: makes 600 calls that sleep at the same time. Is none of them missed?
@@ -235,6 +262,7 @@ check "files in debugfs are read" files_are_read
 check "questions are answered" questions_are_answered
 check "all are disabled and enabled" switched
 check "modules come and go" modules_come_and_go
+! has_jumps || check "branch targets are searched" targets_are_searched
 load kp_ret_pool data_size=1500
 check "a pool that had no memory grows" pool_grows_later
 unload kp_ret_pool kp_ctl kp_target kp_nomem
