@@ -51,6 +51,7 @@ typedef long long s64, __s64;
 #define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BUILD_BUG()		__builtin_trap()
+#define static_assert(x)	_Static_assert(x, #x)
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(t, a, b)		min((t)(a), (t)(b))
@@ -179,6 +180,7 @@ static inline bool is_endbr(u32 v)
 #define alternatives_text_reserved(from, to) 0
 
 #define PAGE_SIZE		4096
+#define offset_in_page(p)	((unsigned long)(p) & (PAGE_SIZE - 1))
 #define EXECMEM_KPROBES		0
 #define execmem_alloc(type, size) NULL
 #define execmem_free(p)		do { } while (0)
@@ -246,9 +248,14 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 }
 
 /*
- * Used by an inline function for post_handlers. The fuzzer
- * does not call that function, so these need no definition.
+ * Used by inline functions for hits and returns. The fuzzer
+ * does not call these functions, so these need no definition.
  */
+#define KPROBE_CONTEXT_INT3	0
+#define KPROBE_LEVEL_INT3	0
+extern char x86_return_thunk[], __x86_return_thunk[];
+s32 kprobe_context(void);
+bool probepoint_has_post(const struct probepoint *pp);
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);
 void kprobe_leave(struct kprobe_level *level);
