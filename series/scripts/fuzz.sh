@@ -7,7 +7,7 @@
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #
-# The programs try COUNT encodings each, 1000000 by default. With MINUTES, the programs and the
+# The programs try the table of instructions, and COUNT random encodings each, 1000000 by default. With MINUTES, the programs and the
 # guest together run for that time, with any number of encodings. The same SEED gives the same
 # encodings; the default is the time. The last line is the sum of the results.
 
@@ -30,8 +30,7 @@ limit=(-n "$count")
 for bits in 64 32; do
 	say "fuzz: encodings of $bits bits on this CPU, SEED=$seed"
 	log=$OUT/log/fuzz-$bits.log
-	"$OUT/fuzz/fuzz_$bits" -s "$seed" -c "$OUT/linux/$SELFTESTS/fuzz/corpus" \
-		"${limit[@]}" 2>&1 | tee "$log" || true
+	"$OUT/fuzz/fuzz_$bits" -s "$seed" "${limit[@]}" 2>&1 | tee "$log" || true
 	add_results "$log"
 done
 

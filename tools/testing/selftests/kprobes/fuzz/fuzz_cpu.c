@@ -25,6 +25,7 @@
 #include "fuzz.h"
 
 typedef uint8_t u8;
+typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 #include "fuzz_gen.h"

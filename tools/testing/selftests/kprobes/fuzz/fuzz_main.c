@@ -13,7 +13,8 @@
  *		and the next instruction.
  * emulation	If kprobes would emulate the instruction, the emulation has to do what the CPU does.
  *
- * Encodings and states are generated from a seed and a number, so each can be repeated alone.
+ * The encodings of the table of instructions are tried first. The others, and all states, are
+ * generated from a seed and a number, so each can be repeated alone.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -28,10 +29,10 @@
 #include "fuzz.h"
 
 typedef uint8_t u8;
+typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 #include "fuzz_gen.h"
-#include "fuzz_gen.c"
 
 #ifdef __x86_64__
 #define X86_64		true
@@ -93,7 +94,6 @@ static u64 count[C_COUNTS];
 static u64 seed = 1, count_max = 1000000;
 static unsigned int seconds_max;
 static bool verbose;
-static const char *corpus_file;
 
 /* The current encoding */
 static struct {
@@ -883,12 +883,7 @@ static void note_for_objdump(bool known)
 		objdump_batch();
 }
 
-/*
- * The corpus: encodings that were once handled wrongly, and others to try in each run. Lines have
- * a mode (64, 32, or any) and an encoding in hex digits; a comment follows #.
- */
-
-#define CORPUS_STATES	200
+#define TABLE_STATES	200
 
 static bool read_encoding(const char *text, u8 bytes[FUZZ_MAX_INSN])
 {
@@ -904,7 +899,7 @@ static void test_in_many_states(const u8 *bytes)
 {
 	unsigned int i;
 
-	for (i = 0; i < CORPUS_STATES; i++) {
+	for (i = 0; i < TABLE_STATES; i++) {
 		struct fuzz_random r = fuzz_random_of(seed, i);
 
 		memcpy(now.bytes, bytes, sizeof(now.bytes));
@@ -912,32 +907,16 @@ static void test_in_many_states(const u8 *bytes)
 	}
 }
 
-static void test_corpus(void)
+static void test_table(void)
 {
-	char line[256], mode[16], text[64];
 	u8 bytes[FUZZ_MAX_INSN];
-	unsigned int nr = 0;
-	FILE *f;
+	u32 i;
 
-	f = fopen(corpus_file, "r");
-	if (!f) {
-		perror(corpus_file);
-		exit(2);
-	}
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " %15[^# \t\n] %63[^# \t\n]", mode, text) != 2)
-			continue;
-		if (!read_encoding(text, bytes)) {
-			fprintf(stderr, "fuzz: %s: not an encoding: %s\n", corpus_file, text);
-			exit(2);
-		}
-		if (strcmp(mode, "any") && atoi(mode) != MODE)
-			continue;
-		nr++;
+	for (i = 0; i < kp_insn_nr; i++) {
+		fuzz_case(&kp_insn_cases[i], bytes);
 		test_in_many_states(bytes);
 	}
-	fclose(f);
-	printf("corpus: %u encodings in %u states each\n", nr, CORPUS_STATES);
+	printf("table: %u encodings in %u states each\n", kp_insn_nr, TABLE_STATES);
 }
 
 static void test_random(void)
@@ -971,7 +950,7 @@ static void report(void)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: fuzz_%d [-s SEED] [-n COUNT] [-t SECONDS] [-c CORPUS] [-i NUMBER] [-x HEX] [-v]\n"
+		"usage: fuzz_%d [-s SEED] [-n COUNT] [-t SECONDS] [-i NUMBER] [-x HEX] [-v]\n"
 		"-i repeats one encoding of a seed, -x tries an encoding in many states\n", MODE);
 	exit(2);
 }
@@ -984,7 +963,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int opt, fd;
 
-	while ((opt = getopt(argc, argv, "s:n:t:c:i:x:v")) != -1) {
+	while ((opt = getopt(argc, argv, "s:n:t:i:x:v")) != -1) {
 		switch (opt) {
 		case 's':
 			seed = strtoull(optarg, NULL, 0);
@@ -994,9 +973,6 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			seconds_max = atoi(optarg);
-			break;
-		case 'c':
-			corpus_file = optarg;
 			break;
 		case 'i':
 			number = strtoull(optarg, NULL, 0);
@@ -1027,8 +1003,8 @@ int main(int argc, char **argv)
 		memcpy(mem_pool + i, &v, 8);
 	}
 	fuzz_cpu_init();
-	if (corpus_file && !number)
-		test_corpus();
+	if (random && !number)
+		test_table();
 	if (random)
 		test_random();
 	else

@@ -3,10 +3,11 @@
 #define KP_INSN_H
 
 /*
- * The instruction matrix, for C and assembly. Each case is a piece of code with one instruction to
- * be tested. kp_insn_run() loads registers, flags and a part of the stack, jumps to the case, and
- * saves all of these when the case ends.
+ * For C and assembly. kp_insn_run() loads registers, flags and a part of the stack, jumps to a case
+ * of the table of instructions, and saves all of these when the case ends.
  */
+
+#include "kp_insn_table.h"
 
 /* In the order of the instruction encoding */
 #define KP_AX		0
@@ -45,21 +46,6 @@
 /* Memory for operands: bx, bp, si, di, r12 and r13 point into it. */
 #define KP_MEM		1024
 
-/* Flags of a case */
-#define KP_REFUSED	0x0001	/* must not be probed */
-#define KP_MAYBE	0x0002	/* may be refused; if it is not, the results must be right */
-#define KP_FPU		0x0004	/* uses vector registers or the x87 */
-#define KP_ANY_AX	0x0008	/* ax is different each time */
-#define KP_ANY_DX	0x0010	/* dx is different each time */
-#define KP_ANY_FLAGS	0x0020	/* the arithmetic flags are different each time */
-#define KP_IRQS_ON	0x0040	/* only with interrupts on */
-#define KP_BRANCH	0x0080	/* does not continue at the next instruction */
-#define KP_HITS_AGAIN	0x0100	/* hits the probe five times */
-#define KP_GAP		0x0200	/* moves the stack pointer over bytes that it does not write */
-#define KP_OPT		0x0400	/* must be optimised */
-#define KP_NO_OPT	0x0800	/* must not be optimised */
-#define KP_EOPNOTSUPP	0x1000	/* refused since kprobes cannot execute it out of line */
-
 /* Expand @group for each group of cases. Each group is one KUnit case. */
 #ifdef CONFIG_X86_64
 #define KP_GROUPS_32(group)
@@ -83,27 +69,6 @@
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 /* All flags but RF, which the CPU sets at its own discretion */
 #define KP_COMPARED	(~X86_EFLAGS_RF)
-
-/*
- * Offsets from the table's text, @name from its names. @has_post: bytes of code after the padding
- */
-struct kp_insn_case {
-	u32 start;
-	u32 probed;
-	u32 next;
-	u32 has_post;
-	u32 name;
-	u16 flags;
-	u16 group;
-	u32 feature;
-} __packed;
-
-struct kp_insn_table {
-	const struct kp_insn_case *cases;
-	const u32 *nr;
-	const void *text;
-	const char *names;
-};
 
 struct kp_vector {
 	u8 byte[64];
@@ -139,13 +104,6 @@ void kp_insn_load_avx(const struct kp_vector *vector);
 void kp_insn_save_avx(struct kp_vector *vector);
 void kp_insn_load_avx512(const struct kp_vector *vector);
 void kp_insn_save_avx512(struct kp_vector *vector);
-
-extern const struct kp_insn_case kp_insn_integer[], kp_insn_vector[], kp_insn_dcr[];
-extern const u32 kp_insn_integer_nr, kp_insn_vector_nr, kp_insn_dcr_nr;
-extern const char kp_insn_integer_names[], kp_insn_vector_names[], kp_insn_dcr_names[];
-void kp_insn_integer_text(void);
-void kp_insn_vector_text(void);
-void kp_insn_dcr_text(void);
 
 #endif
 #endif

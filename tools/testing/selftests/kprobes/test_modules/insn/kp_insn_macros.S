@@ -74,36 +74,6 @@
 #define KP_GROUP_NUMBER(name)	.set kp_group_##name, kp_groups; .set kp_groups, kp_groups + 1;
 	KP_GROUPS(KP_GROUP_NUMBER)
 
-/* All cases up to TABLE_END go to tables called \name. */
-.macro TABLE name:req
-	.set	kp_nr, 0
-	.section .rodata.kp_names, "a"
-	.globl	\name\()_names
-\name\()_names:
-.Lnames:
-	.section .rodata.kp_cases, "a"
-	.balign	4
-	.globl	\name
-\name:
-	.text
-	.balign	16
-	.globl	\name\()_text
-	.type	\name\()_text, @function
-\name\()_text:
-.Ltext:
-	ENDBR
-	RET
-	.size	\name\()_text, . - \name\()_text
-.endm
-
-.macro TABLE_END name:req
-	.section .rodata.kp_cases, "a"
-	.globl	\name\()_nr
-\name\()_nr:
-	.long	kp_nr
-	.text
-.endm
-
 /* Group and flags of the cases below; @feature is for cases that name none. */
 .macro GROUP group:req, flags=0, feature=0
 	.set	kp_group, kp_group_\group
@@ -146,11 +116,11 @@ kp_case_\@:
 .Lname_\@:
 	.asciz	"\code"
 	.section .rodata.kp_cases, "a"
-	.long	kp_case_\@ - .Ltext
-	.long	.Lprobed_\@ - .Ltext
-	.long	.Lnext_\@ - .Ltext
+	.long	kp_case_\@ - kp_insn_text
+	.long	.Lprobed_\@ - kp_insn_text
+	.long	.Lnext_\@ - kp_insn_text
 	.long	.Lpost_\@ - .Lpadded_\@
-	.long	.Lname_\@ - .Lnames
+	.long	.Lname_\@ - kp_insn_names
 	.short	(\flags) | kp_flags
 	.short	kp_group
 	.long	(\feature)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: the instruction matrix. Hundreds of encodings are executed without and with a probe,
- * each time with the same random registers, flags, stack and memory. The results must be the same,
- * and so must the registers that handlers get, whether the probe is optimised or not.
+ * KUnit suite: the cases of the table of instructions are executed without and with a probe, each
+ * time with the same random registers, flags, stack and memory. The results must be the same, and
+ * so must the registers that handlers get, whether the probe is optimised or not.
  */
 
 #include <linux/cpufeature.h>
@@ -39,7 +39,6 @@ struct kp_shown {
 /* An instruction, its probe, and the results of its bare rounds */
 struct kp_insn {
 	struct kprobe kp;
-	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
 	struct kp_state *bare;
 	struct kp_shown *shown;
@@ -56,7 +55,6 @@ static struct {
 
 /* The current instruction. Instructions run one at a time, since all use the same memory. */
 static struct {
-	const struct kp_insn_table *table;
 	const struct kp_insn_case *insn;
 	struct kprobe *probe;
 	enum kp_mode mode;
@@ -67,12 +65,6 @@ static struct {
 	/* OR of the flags arguments of all post_handler calls; must be 0 */
 	unsigned long post_flags;
 } kp;
-
-static const struct kp_insn_table kp_tables[] = {
-	{ kp_insn_integer, &kp_insn_integer_nr, kp_insn_integer_text, kp_insn_integer_names },
-	{ kp_insn_vector, &kp_insn_vector_nr, kp_insn_vector_text, kp_insn_vector_names },
-	{ kp_insn_dcr, &kp_insn_dcr_nr, kp_insn_dcr_text, kp_insn_dcr_names },
-};
 
 static const struct {
 	const char *name;
@@ -105,12 +97,12 @@ static void __kprobes kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsig
 
 static const char *kp_name(void)
 {
-	return kp.table->names + kp.insn->name;
+	return kp_insn_names + kp.insn->name;
 }
 
 static void *kp_text(u32 offset)
 {
-	return (void *)kp.table->text + offset;
+	return (void *)kp_insn_text + offset;
 }
 
 static void kp_run(struct kp_state *out)
@@ -350,7 +342,6 @@ static noinline __noclone void kp_pass(struct kunit *test, struct kp_insn *insns
 		struct kp_insn *c = &insns[i];
 		u16 flags = c->insn->flags;
 
-		kp.table = c->table;
 		kp.insn = c->insn;
 		kp.probe = &c->kp;
 		if (optimized) {
@@ -418,37 +409,31 @@ static bool kp_is_chosen(const char *name)
 
 static void kp_run_group(struct kunit *test, int group)
 {
-	int i, j, nr = 0, lacking = 0;
+	int i, nr, lacking = 0;
 
-	for (i = 0; i < ARRAY_SIZE(kp_tables); i++)
-		nr += *kp_tables[i].nr;
-	kp_group.insns = vcalloc(nr, sizeof(*kp_group.insns));
+	kp_group.insns = vcalloc(kp_insn_nr, sizeof(*kp_group.insns));
 	KUNIT_ASSERT_NOT_NULL(test, kp_group.insns);
 	kp_at_end(test, kp_group_free, NULL);
-	kp_group.kps = vcalloc(nr, sizeof(*kp_group.kps));
+	kp_group.kps = vcalloc(kp_insn_nr, sizeof(*kp_group.kps));
 	KUNIT_ASSERT_NOT_NULL(test, kp_group.kps);
-	for (i = 0; i < ARRAY_SIZE(kp_tables); i++) {
-		kp.table = &kp_tables[i];
-		for (j = 0; j < *kp.table->nr; j++) {
-			struct kp_insn *c = &kp_group.insns[kp_group.nr];
+	for (i = 0; i < kp_insn_nr; i++) {
+		struct kp_insn *c = &kp_group.insns[kp_group.nr];
 
-			kp.insn = &kp.table->cases[j];
-			if (kp.insn->group != group || !kp_is_chosen(kp_name()))
-				continue;
-			c->table = kp.table;
-			c->insn = kp.insn;
-			if (opt || !kp_group.nr) {
-				c->bare = vcalloc(rounds, sizeof(*c->bare));
-				c->shown = vcalloc(rounds, sizeof(*c->shown));
-			} else {
-				/* Instructions run one at a time, and share these. */
-				c->bare = kp_group.insns->bare;
-				c->shown = kp_group.insns->shown;
-			}
-			kp_group.kps[kp_group.nr++] = &c->kp;
-			KUNIT_ASSERT_TRUE(test, c->bare && c->shown);
-			lacking += !kp_cpu_has_it();
+		kp.insn = &kp_insn_cases[i];
+		if (kp.insn->group != group || !kp_is_chosen(kp_name()))
+			continue;
+		c->insn = kp.insn;
+		if (opt || !kp_group.nr) {
+			c->bare = vcalloc(rounds, sizeof(*c->bare));
+			c->shown = vcalloc(rounds, sizeof(*c->shown));
+		} else {
+			/* Instructions run one at a time, and share these. */
+			c->bare = kp_group.insns->bare;
+			c->shown = kp_group.insns->shown;
 		}
+		kp_group.kps[kp_group.nr++] = &c->kp;
+		KUNIT_ASSERT_TRUE(test, c->bare && c->shown);
+		lacking += !kp_cpu_has_it();
 	}
 	if (!kp_group.nr)
 		kunit_skip(test, "no instruction is chosen");

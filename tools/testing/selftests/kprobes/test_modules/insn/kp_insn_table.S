@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The instruction matrix: everything but vector registers.
+ * The table of instructions: tests have no other list of encodings. kp_insn executes each case
+ * without and with a probe.
  *
  * At the start bx, bp, si, di, r12 and r13 point into kp_insn_mem, and r15 is small. Other
  * registers, the arithmetic flags, DF, IF and AC are random. Segment registers have the
@@ -15,7 +16,7 @@
 
 #define CONDITIONS	o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
 /* Prefixes that have no effect on a branch here */
-#define PREFIXES	0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
+#define BRANCH_PREFIXES	0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x67, 0xf2, 0xf3
 #ifdef CONFIG_X86_64
 #define REGS		rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r12, r13, r15
 /* The lower half is zero. */
@@ -41,7 +42,19 @@
 .endr
 .endm
 
-TABLE kp_insn_integer
+	.set	kp_nr, 0
+	.section .rodata.kp_names, "a"
+	.globl	kp_insn_names
+kp_insn_names:
+	.section .rodata.kp_cases, "a"
+	.balign	4
+	.globl	kp_insn_cases
+kp_insn_cases:
+	.text
+	.balign	16
+SYM_FUNC_START(kp_insn_text)
+	RET
+SYM_FUNC_END(kp_insn_text)
 
 GROUP alu
 .irp op, add, or, adc, sbb, and, sub, xor, cmp
@@ -326,7 +339,7 @@ GROUP jump
 .endr
 	BRANCH "jmp 1f"
 	BRANCH "{disp32} jmp 1f"
-.irp prefix, PREFIXES
+.irp prefix, BRANCH_PREFIXES
 	BRANCH ".byte \prefix; jmp 1f"
 	BRANCH ".byte \prefix; {disp32} jmp 1f"
 	BRANCH ".byte \prefix; jc 1f"
@@ -391,7 +404,7 @@ GROUP call, flags=KP_BRANCH
 	CASES "call kp_insn_callee", ".byte 0x2e, 0x2e, 0x3e; call kp_insn_callee"
 	RETURN "ret"
 	RETURN "ret $16"
-.irp prefix, PREFIXES
+.irp prefix, BRANCH_PREFIXES
 	CASE ".byte \prefix; call kp_insn_callee"
 	CALL_REG W(.byte \prefix; call), AX
 	RETURN ".byte \prefix; ret"
@@ -543,9 +556,421 @@ GROUP unknown
 	ALL_UNSUPPORTED "0x0f, 0x07"
 #endif
 
-TABLE_END kp_insn_integer
+/*
+ * x87, MMX, SSE, AVX, and other VEX or EVEX encodings. Many of these have an opcode byte that means
+ * a jump, call or return in another opcode map. kprobes must not take them for branches.
+ */
+#define SSE_OPS	pxor, por, pand, paddd, paddq, psubsb, psubsw, psubb, pcmpeqb, pcmpeqw, pcmpeqd, \
+		punpckhbw, packuswb, pmaddwd, pavgb, psadbw, pmuludq
+#define AVX_OPS	vpaddd, vpsubsb, vpsubsw, vpor, vpcmpeqb, vpcmpeqw, vpcmpeqd, vpxor, vpmaddwd, \
+		vpunpckhbw, vpackuswb, vpavgb, vpsubq, vpmuludq
 
+GROUP sse, flags=KP_FPU
+/* Among them, opcodes 74 to 76, e8, e9 and eb of map 0f: jcc, call and jmp in the one-byte map */
+.irp op, SSE_OPS
+	CASES "\op %xmm1, %xmm0", W(\op MEM(64), %WIDTH(xmm10, xmm2))
+.endr
+.irp op, movups, movdqu, movupd, lddqu
+	CASES W(\op (%BX), %xmm0), W(\op MEM(16), %WIDTH(xmm9, xmm1))
+.endr
+	CASES "movd %xmm3, %ecx", "pmovmskb %xmm2, %edx", "pextrw $3, %xmm1, %eax"
+	CASES "maskmovdqu %xmm1, %xmm2", "pshufd $0x1b, %xmm4, %xmm5", "psrldq $3, %xmm6"
+	CASES "psllw $3, %xmm7", "psrlq %xmm1, %xmm7", "addps %xmm2, %xmm1", "emms"
+	CASES "shufps $0x4e, %xmm3, %xmm1", "sqrtss %xmm1, %xmm0", "ucomisd %xmm1, %xmm2"
+	CASES "cvtdq2ps %xmm1, %xmm2", W(movups %xmm1, 3(%BX)), W(movaps %xmm2, (%BX))
+	CASES W(movaps MEM(32), %WIDTH(xmm15, xmm7)), W(movdqa %xmm3, %WIDTH(xmm12, xmm4))
+	CASES W(movdqu %WIDTH(xmm8, xmm0), MEM(5)), W(movntdq %xmm4, 16(%BX))
+	CASES W(movss (%BX), %xmm5), W(movsd %xmm6, 8(%BX)), W(movd %AX, %xmm7)
+	CASES W(movd %xmm7, %DX), W(movq %xmm7, 8(%BX)), W(movhps (%BX), %xmm1)
+	CASES W(movlps %xmm1, (%BX)), W(movmskps %WIDTH(xmm9, xmm1), %eax)
+	CASES W(pinsrw $2, (%BX), %xmm1), W(pshufhw $0x1b, (%BX), %xmm5), W(mulpd (%BX), %xmm1)
+	CASES W(cmpps $2, MEM(96), %xmm1), W(cvtsi2sd %AX, %xmm5), W(cvttsd2si (%BX), %AX)
+	CASES W(stmxcsr (%BX))
+	CASE W(ldmxcsr (%BX)), pre=W(stmxcsr (%BX))
+	CASE "fnstsw %ax", pre="fninit"
+	CASE W(fstpl (%BX)), pre="fninit; fldpi"
+	CASE "faddp", pre="fninit; fld1; fldpi", post=W(fstpl (%BX))
+	CASE W(fildll MEM(104)), pre="fninit", post=W(fstpt (%BX))
+	CASE W(fnstcw (%BX)), pre="fninit"
+	CASE W(movq (%BX), %mm1), post=W(movq %mm1, 8(%BX); emms)
+	CASE "paddw %mm1, %mm2", pre=W(movq (%BX), %mm1; movq 8(%BX), %mm2), \
+		post=W(movq %mm2, (%BX); emms)
+	CASE W(WIDTH(fxsave64, fxsave) (%BX)), pre=W(lea MEM(256), %BX)
+	CASES_OF X86_FEATURE_XMM4_1, "pinsrb $7, %edx, %xmm1", W(movntdqa (%BX), %xmm4)
+	CASES_OF X86_FEATURE_XMM4_1, W(WIDTH(pextrq, pextrd) $1, %xmm1, %AX), W(ptest (%BX), %xmm2)
+	CASES_OF X86_FEATURE_XMM4_2, W(pcmpistri $0x18, (%BX), %xmm2)
+	CASES_OF X86_FEATURE_SSSE3, W(pshufb (%BX), %xmm3), W(palignr $5, MEM(80), %xmm3)
+	CASES_OF X86_FEATURE_AES, "aesenc %xmm3, %xmm4", W(aeskeygenassist $1, (%BX), %xmm4)
+	CASES_OF X86_FEATURE_PCLMULQDQ, W(pclmulqdq $0x10, (%BX), %xmm2)
+	CASES_OF X86_FEATURE_SHA_NI, "sha256rnds2 %xmm0, %xmm3, %xmm4"
+
+GROUP avx, flags=KP_FPU, feature=X86_FEATURE_AVX
+.irp op, AVX_OPS
+	CASES "\op %xmm1, %xmm2, %xmm3", W(\op (%BX), %WIDTH(xmm9, xmm1), %WIDTH(xmm10, xmm2))
+	CASES W(\op MEM(32), %WIDTH(xmm9, xmm1), %WIDTH(xmm10, xmm2))
+.endr
+	CASES W(vmovups (%BX), %ymm0), W(vmovups %WIDTH(ymm8, ymm0), 7(%R12)), "vzeroupper"
+	CASES W(vmovdqa MEM(64), %ymm3), W(vmovdqu %WIDTH(ymm15, ymm7), MEM(65)), "vzeroall"
+	CASES W(vmovd %AX, %xmm1), W(vmovd %xmm1, %R9), W(vmovq %xmm1, 8(%BX))
+	CASES W(vmovd %WIDTH(xmm9, xmm1), %ecx), W(vmovmskps %WIDTH(ymm9, ymm1), %eax)
+	CASES W(vmovntdq %ymm1, (%BX)), "vaddps %ymm1, %ymm2, %ymm3", W(vmulpd (%BX), %ymm2, %ymm3)
+	CASES W(vpinsrd $1, %eax, %xmm1, %xmm2), W(vpextrb $3, %xmm1, (%BX))
+	CASES W(vextractf128 $1, %ymm1, (%BX)), W(vinsertf128 $1, MEM(176), %ymm1, %ymm2)
+	CASES W(vbroadcastss (%BX), %ymm2), W(vptest (%BX), %ymm1), "vucomiss %xmm1, %xmm2"
+	CASES W(vcvtsi2sd %AX, %xmm1, %xmm2), W(vcvttsd2si %xmm1, %DX), "vpextrw $3, %xmm1, %edx"
+	CASES "vblendvps %ymm1, %ymm2, %ymm3, %ymm4"
+	/* Opcode c2, which is ret in the one-byte map */
+	CASES "vcmpps $1, %ymm1, %ymm2, %ymm3", W(vcmpsd $1, MEM(96), %xmm2, %xmm3)
+	/* Opcodes 70 to 73, which are jcc in the one-byte map */
+	CASES "vpshufd $0x1b, %xmm1, %xmm2", W(vpshufhw $0x1b, MEM(128), %xmm2)
+	CASES "vpsrlq $3, %xmm1, %xmm2", W(vpsllw $3, %WIDTH(xmm8, xmm0), %xmm2)
+	/* Opcodes e6, e8 and ee, which are out, call and out in the one-byte map */
+	CASES "vcvtpd2dq %ymm1, %xmm2", W(vpsubsb MEM(160), %xmm1, %WIDTH(xmm8, xmm0))
+	CASES W(vpmaxsw %xmm1, %WIDTH(xmm8, xmm0), %xmm2)
+#ifdef CONFIG_X86_64
+	CASES "vpinsrq $1, %rax, %xmm1, %xmm2"
+#endif
+	CASES_OF X86_FEATURE_F16C, W(vcvtph2ps (%BX), %xmm1)
+	CASES_OF X86_FEATURE_PCLMULQDQ, "vpclmulqdq $1, %xmm1, %xmm2, %xmm3"
+	CASES_OF X86_FEATURE_AES, "vaesdec %xmm1, %xmm2, %xmm3"
+	CASES_OF X86_FEATURE_FMA, "vfmadd213ps %ymm1, %ymm2, %ymm3"
+	CASES_OF X86_FEATURE_FMA, W(vfmadd231sd MEM(200), %xmm2, %xmm3)
+	CASES_OF X86_FEATURE_FMA, W(vfnmsub132pd (%BX), %ymm2, %ymm3)
+GROUP avx, flags=KP_FPU, feature=X86_FEATURE_AVX2
+.irp op, AVX_OPS
+	CASES W(\op %ymm4, %WIDTH(ymm12, ymm5), %ymm3)
+.endr
+	CASES "vpalignr $3, %ymm1, %ymm2, %ymm3", "vpermq $0x1b, %ymm1, %ymm2"
+	CASES "vperm2i128 $0x21, %ymm1, %ymm2, %ymm3", "vpbroadcastb %xmm1, %ymm2"
+	CASES "vpsllvd %ymm1, %ymm2, %ymm3", "vpmovmskb %ymm1, %eax", W(vpmovzxbw (%BX), %ymm1)
+	CASES W(vpshufb (%BX), %ymm2, %ymm3), W(vpermd MEM(192), %ymm1, %ymm2)
+	CASES W(vpmaskmovd %ymm1, %ymm2, (%BX))
+	CASE W(vpgatherdd %xmm1, (%BX, %xmm2, 4), %xmm3), \
+		pre="vpxor %xmm2, %xmm2, %xmm2; vpcmpeqd %xmm1, %xmm1, %xmm1"
+
+/* Instructions with VEX that use general registers */
+GROUP bmi, feature=X86_FEATURE_BMI1
+	CASES "blsmsk %ecx, %eax", W(andn %DX, %AX, %CX), W(andn MEM(8), %eax, %ecx)
+	CASES W(bextr %DX, (%BX), %AX), W(blsr %AX, %DX), W(blsi (%BX), %R14)
+GROUP bmi, feature=X86_FEATURE_BMI2
+	CASES W(bzhi %AX, %DX, %R9), W(mulx MEM(16), %AX, %CX), W(pdep %AX, %DX, %R10)
+	CASES W(pext (%BX), %DX, %AX), W(rorx $13, %AX, %DX), W(rorx $7, MEM(24), %R8)
+	CASES W(shlx %CX, %AX, %DX), W(sarx %eax, (%BX), %R9D), W(shrx %R9, MEM(32), %R14)
+
+/* Without AVX-512 these are only registered. */
+GROUP evex, flags=KP_FPU, feature=X86_FEATURE_AVX512F
+	CASES "vpaddd %zmm1, %zmm2, %zmm3", "vpternlogd $0x96, %zmm1, %zmm2, %zmm3"
+	CASES W(vmovdqu64 (%BX), %zmm0), W(vmovdqu64 %WIDTH(zmm17, zmm1), 64(%BX))
+	CASES W(vmovdqa32 MEM(64), %WIDTH(zmm31, zmm7)), W(vpord %zmm1, %WIDTH(zmm20, zmm4), %zmm3)
+	CASES W(vpxorq MEM(128){1to8}, %zmm2, %zmm3), W(vpsrad $3, (%BX), %zmm3)
+	CASE "vpcmpeqd %zmm1, %zmm2, %k1", post="kmovw %k1, %eax"
+	CASE "kmovw %k1, %eax", pre="kmovw %ecx, %k1"
+	CASE "korw %k1, %k2, %k3", pre="kmovw %ecx, %k1; kmovw %edx, %k2", post="kmovw %k3, %eax"
+
+/*
+ * Instructions that the jump of an optimised probe overwrites. Each case has one to five of them,
+ * and the probe is on the first. The detour buffer has copies of all, in which displacements and
+ * the like must be corrected.
+ *
+ * In cases without KP_OPT, the probe need not be optimised, but the results must be right.
+ */
+
+/* Label 1 is the target of a branch among the overlapped instructions. */
+.macro DCR_BRANCH code:req, rest, pre, flags=KP_OPT
+	DCR "\code", rest="\rest", pre="\pre", post="mov $1, %edx; 1:", flags=(\flags)
+.endm
+
+/* Instructions of five bytes or more, which the jump overlaps alone */
+.macro DCR_SINGLES codes:vararg
+.irp code, \codes
+	DCR "\code"
+.endr
+.endm
+
+#ifdef CONFIG_X86_64
+#define LONGEST		.byte 0x3e, 0x3e, 0x3e, 0x3e, 0x3e; movabs $0x1122334455667788, %r11
+#else
+#define LONGEST		.byte 0x3e, 0x3e, 0x3e, 0x3e, 0x3e; mov $0x12345678, %ecx
+#endif
+
+GROUP dcr_plain
+	/* One instruction, of five to fifteen bytes */
+	DCR_SINGLES "mov $0x12345678, %ecx", "xor $0x12345678, %eax", "add $0x12345678, %edx"
+	DCR_SINGLES W(add $0x12345678, %R9), W(mov 0x123(%BX), %AX), W(LONGEST)
+	DCR_SINGLES W(movl $0x12345678, 8(%BX)), W(SIZED(mov) $0x12345678, 8(%R12))
+	DCR_SINGLES W(SIZED(mov) $0x12345678, 0x80(%BX))
+#ifdef CONFIG_X86_64
+	DCR_SINGLES "mov 0x123(%rbx, %r15), %rax", "movabs $0x1122334455667788, %r11"
+	DCR_SINGLES "movq $0x12345678, 0x80(%r12, %r15)"
+	DCR_SINGLES ".byte 0x2e, 0x3e; movq $0x12345678, 0x80(%r12, %r15)"
+	DCR_SINGLES ".byte 0x2e, 0x3e, 0x36; movq $0x12345678, 0x80(%r12, %r15)"
+#else
+	DCR_SINGLES ".byte 0x2e, 0x3e; movl $0x12345678, kp_insn_mem+8"
+	DCR "movl $0x12345678, 0x80(%ebx, %ecx)", pre="and $7, %ecx"
+	DCR "movl $0x12345678, %fs:0x80(%ebx, %ecx)", pre="and $7, %ecx; sub %fs:this_cpu_off, %ebx"
+#endif
+	/* Two, in 64-bit code */
+	DCR W(mov %AX, %CX), rest=W(mov %DX, %R8; nop)
+	DCR W(lea 1(%AX), %CX), rest="nop; nop"
+	DCR W(lea 1(%AX), %CX), rest="cmc; nop"
+	DCR "cmc", rest=W(lea 1(%AX), %CX; nop)
+	DCR W(inc %eax), rest=W(add %AX, %DX; nop; nop)
+	DCR "stc", rest=W(LONGEST)
+	DCR W(lea -8(%DX), %CX), rest=W(LONGEST)
+	DCR W(xchg %AX, %DX), rest=W(lock xadd %AX, (%BX))
+	DCR W(mov (%BX), %AX), rest=W(mov %AX, 8(%BX))
+	/* Three */
+	DCR "inc %eax", rest="inc %edx; inc %ecx; inc %eax; inc %edx"
+	DCR W(add %AX, %DX), rest=W(cmc; adc %DX, %CX)
+	DCR "nop", rest=W(cwde; addl $0x12345678, 0x20(%BX))
+	/* Four */
+	DCR "lahf", rest=W(cmc; cwde; sbb %AX, %CX)
+	/* Five */
+	DCR "nop", rest="nop; nop; nop; nop"
+	DCR "cmc", rest="cwde; lahf; stc; cltd"
+	DCR "stosb", rest="lodsb; scasb; movsb; cmpsb"
+	DCR "nop", rest="nop; nop; nop; rep movsb", pre="mov $7, %ecx; cld"
+	DCR "nop", rest=W(nop; nop; nop; LONGEST)
+	DCR W(push %AX), rest=W(push %CX; push %DX; push %BX; push %SI), \
+		post=W(pop %AX; pop %CX; pop %DX; pop %R8; pop %R9), flags=(KP_OPT | KP_GAP)
+#ifdef CONFIG_X86_64
+#ifndef CONFIG_X86_KERNEL_IBT
+	/* With IBT, an endbr inside a function cannot be probed. */
+	DCR "endbr64", rest="mov %rax, %rcx", pre="nop"
+#endif
+	DCR "push %rbp", rest="mov %rsp, %rbp; push %rbx", post="pop %rcx; pop %rbp"
+	DCR "push %rax", rest="push %rdx; inc %eax; pop %rdx", post="pop %rcx"
+	DCR "stosb", rest="lodsb; cld; movsq"
+#else
+	DCR "mov %eax, %ecx", rest="lea 1(%edx), %edi"
+	DCR "lea 1(%eax), %ecx", rest="movzbl %al, %edx"
+	DCR "inc %eax", rest="lea 0x12345678(%edx), %ecx"
+	DCR "cmc", rest="adc $0x12345678, %eax"
+	DCR "stc", rest="adc $0x12345678, %edx"
+	DCR "push %eax", rest="mov %eax, kp_insn_mem+12", post="pop %ecx"
+	DCR "endbr32", rest="mov %eax, %ecx", pre="nop"
+	DCR "push %ebp", rest="mov %esp, %ebp; sub $8, %esp", post="add $8, %esp; pop %ebp", \
+		flags=(KP_OPT | KP_GAP)
+	DCR "inc %eax", rest="add %edx, %ecx; adc %ecx, %eax"
+	DCR "push %ebp", rest="mov %esp, %ebp; push %edi; push %esi", \
+		post="pop %ecx; pop %edx; pop %ebp"
+	DCR "push %eax", rest="push %edx; inc %eax; add %eax, %edx", post="pop %ecx; pop %edi"
+	DCR "inc %eax", rest="inc %ecx; dec %edx; inc %esi; dec %edi"
+	DCR "stosl", rest="lodsl; scasl; movsl; cmpsl"
+	/* Not in 64-bit mode */
+	DCR "daa", rest="das; aaa; aas; aad"
+	DCR "aam", rest="aad; .byte 0x82, 0xc0, 0x5a"
+	DCR "pushal", rest="inc %eax; inc %ecx; inc %edx; popal"
+	DCR "push %ds", rest="inc %eax; inc %ecx; push %es; inc %edx", post="pop %edi; pop %esi"
+	DCR "arpl %cx, %dx", rest="lea (%bx, %si), %eax"
+	DCR "bound %eax, (%ebx)", rest="addr16 nop; nop", \
+		pre="movl $0x80000000, (%ebx); movl $0x7fffffff, 4(%ebx)"
+	/* Some of these are single-stepped, others are not known to be allowed under a jump. */
+	DCR "nop", rest="push %fs; pop %es; nop; nop", flags=0
+	DCR "nop", rest="les (%ebx), %ecx; nop; nop", pre="mov %fs, 4(%ebx)", flags=0
+	DCR "pop %es", rest="nop; nop; nop; nop", pre="push %fs", flags=0
+	/* No jump is allowed: the detour buffer would call the handlers with this es or ds. */
+	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", flags=0, \
+		pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
+	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", flags=0, \
+		pre="sub %fs:this_cpu_off, %ebx; push %fs; pop %ds"
+#endif
+
+/* Operands relative to rip, which the copies have to find from another address */
+GROUP dcr_memory
+	DCR_SINGLES W(mov MEM(0), %AX), W(mov %AX, MEM(0)), W(lea MEM(40), %AX)
+	DCR_SINGLES W(SIZED(mov) $0x12345678, MEM(8))
+	DCR "inc %eax", rest=W(mov MEM(8), %CX)
+	DCR "inc %eax", rest=W(mov %CX, MEM(16))
+	DCR "inc %eax", rest=W(lea MEM(24), %CX)
+	DCR "mov %eax, %edx", rest=W(cmpb $0x12, MEM(81))
+	DCR "nop", rest=W(imul $0x123, MEM(48), %eax)
+	DCR "nop", rest=W(nop; nop; nop; movl $0x12345678, MEM(20))
+	DCR W(mov %DX, %CX), rest=W(nop; lock cmpxchg %ecx, MEM(88))
+	DCR "nop", rest=W(mov PER_CPU, %AX)
+	DCR W(lea 1(%AX), %CX), rest=W(btl $3, MEM(112))
+	DCR "nop", rest=W(nop; SIZED(push) MEM(64)), post=W(pop %CX)
+	DCR "nop", rest=W(shrd $3, %AX, MEM(64))
+#ifdef CONFIG_X86_64
+	DCR "lea 0(%rip), %r9"
+	DCR "inc %eax", rest="lea 0(%rip), %rcx"
+	DCR "inc %eax", rest="lea -9(%rip), %rcx"
+	DCR "nop", rest="nop; nop; nop; lea -11(%rip), %rbx"
+#endif
+
+GROUP dcr_jump
+.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+	/* At the end */
+	DCR_BRANCH "nop", rest="{disp32} j\cc 1f"
+	DCR_BRANCH W(lea 1(%AX), %CX), rest="j\cc 1f"
+.endr
+	DCR_BRANCH "test $1, %al", rest="nop; jz 1f"
+	DCR_BRANCH W(cmp %AX, %DX), rest="nop; jb 1f"
+	DCR_BRANCH "inc %eax", rest="cmc; nop; jc 1f"
+	DCR_BRANCH W(lea 1(%AX), %CX), rest="jmp 1f"
+	DCR_BRANCH "nop", rest="{disp32} jmp 1f"
+	DCR_BRANCH "nop", rest="nop; nop; jmp 1f"
+	DCR_BRANCH "nop", rest="nop; nop; nop; {disp32} jmp 1f"
+	/* In the middle */
+	DCR_BRANCH "nop", rest="jc 1f; nop; cmc"
+	DCR_BRANCH "nop", rest=W(jz 1f; inc %AX; nop)
+	DCR_BRANCH "nop", rest=W(jz 1f; add %AX, %DX)
+	DCR_BRANCH "cmc", rest="jo 1f; jc 1f"
+	DCR_BRANCH "cmc", rest="jc 1f; {disp32} jz 1f"
+	/* Branches back to code before the probed instruction, and to that instruction */
+	DCR W(lea 1(%AX), %CX), rest="jmp 1b", post="3:", pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
+	DCR W(mov %AX, %CX), rest="{disp32} jmp 1b", post="3:", \
+		pre="jmp 2f; 1: mov $2, %edx; jmp 3f; 2:"
+	DCR "dec %ecx", rest="{disp32} jnz 1b", pre="mov $5, %ecx; 1:", \
+		flags=(KP_OPT | KP_HITS_AGAIN)
+	DCR "dec %ecx", rest="jnz 1b; nop; nop", pre="mov $5, %ecx; 1:", \
+		flags=(KP_OPT | KP_HITS_AGAIN)
+	DCR W(inc %AX), rest=W(WIDTH(, nop;) dec %ecx; jnz 1b), pre="mov $5, %ecx; 1:", \
+		flags=(KP_OPT | KP_HITS_AGAIN)
+	/* A branch to the byte after the overlapped ones must not prevent the jump. */
+	DCR "nop", rest="nop; nop; nop; nop", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
+	DCR "mov $0x12345678, %eax", post="1: dec %ecx; jnz 1b", pre="mov $5, %ecx"
+	/* Branches whose displacement can only have one byte */
+	DCR_BRANCH "nop", rest="nop; nop; loop 1f", flags=0
+	DCR_BRANCH "nop", rest=W(nop; nop; WIDTH(jrcxz, jecxz) 1f), pre="and $1, %ecx", flags=0
+	DCR_BRANCH "nop", rest=W(nop; WIDTH(jecxz, jcxz) 1f), pre="and $0x10001, %ecx", flags=0
+	/* Calls, which must push the return address of the original; then returns */
+	DCR "nop", rest="call kp_insn_dcr_callee", flags=0
+	DCR "nop", rest=".byte 0x2e; call kp_insn_dcr_callee", flags=KP_OPT
+	DCR "nop", rest=W(mov %AX, %CX; WIDTH(, nop;) RETPOLINE_SAFE; ret), \
+		post="1:", pre=W(PUSH(1f))
+	DCR "nop", rest="nop; RETPOLINE_SAFE; ret; int3; int3", post="1:", pre=W(PUSH(1f))
+	DCR "RETPOLINE_SAFE; ret", rest="int3; int3; int3; int3", post="1:", \
+		flags=KP_BRANCH, pre=W(PUSH(1f))
+	/* The probed instruction is a branch itself. */
+	DCR_BRANCH "{disp32} jz 1f", flags=KP_BRANCH
+	DCR_BRANCH "jz 1f", rest=W(add %AX, %CX; inc %eax), flags=KP_BRANCH
+	DCR_BRANCH "jmp 1f", rest="nop; nop; nop", flags=KP_BRANCH
+	DCR_BRANCH "{disp32} jmp 1f", flags=KP_BRANCH
+
+/*
+ * The copies must get the flags of the original, and the
+ * code after them must get those that the copies set.
+ */
+GROUP dcr_flags
+	DCR "std", rest="stosb; lodsb; cld; nop"
+	DCR "cld", rest="stosb; lodsb; std; nop", post="scasb"
+	DCR "lodsb", rest="scasb; stosb; movsb; nop"
+	DCR "stc", rest=W(adc %AX, %DX; cmc; nop)
+	DCR "cmc", rest=W(rcl %AX; WIDTH(, nop;) lahf)
+	DCR "sahf", rest=W(adc $1, %AX; lahf)
+	DCR "inc %eax", rest=W(adc %AX, %DX; WIDTH(, nop; nop)), post="setc %cl"
+	/* Instructions that use the state of the CPU can be copied. */
+	DCR "nop", rest="str %eax; nop"
+	DCR "str %eax", rest="nop; nop"
+	DCR "nop", rest="clts; nop; nop"
+	DCR "nop", rest=W(mov %cr0, %AX; nop)
+	DCR W(mov %cr0, %AX), rest=W(mov %AX, %cr0)
+	/* A call that fills the return stack buffer cannot be copied. */
+	DCR "nop", rest=W(call 1f; int3; 1: add $WORD, %SP), flags=KP_NO_OPT
+	/* Instructions that read or write the interrupt flag */
+	DCR "pushf", rest="nop; nop; nop; nop", post=W(pop %AX), flags=0
+	DCR "nop", rest=W(nop; nop; pushf; pop %AX), flags=0
+	DCR "cmc", rest=W(rcl %AX; WIDTH(, nop;) pushf), post=W(pop %CX), flags=0
+.irp bits, 0x8d5, 0x400
+	DCR "popf", rest=W(adc %AX, %DX; nop; nop), pre=W(pushf; xorl $\bits, (%SP)), flags=0
+.endr
+	DCR "popf", rest="pushf; nop; nop; nop", post=W(pop %AX), \
+		pre=W(pushf; xorl $0x40000, (%SP)), flags=0
+	DCR "nop", rest=W(popf; adc %AX, %DX; nop), pre=W(pushf; xorl $0x8d5, (%SP)), flags=0
+	DCR "nop", rest="nop; nop; nop; popf", pre=W(pushf; xorl $0x8d5, (%SP)), flags=0
+	DCR "nop", rest="popf; nop; nop; nop", pre=W(pushf; xorl $0x200, (%SP)), flags=0
+	DCR "cli", rest=W(pushf; pop %AX; nop; nop), flags=0
+	DCR "nop", rest=W(cli; pushf; pop %AX; nop), flags=0
+	DCR "nop", rest=W(sti; pushf; pop %AX; nop), flags=0
+#ifndef CONFIG_X86_64
+	DCR "daa", rest="adc %eax, %edx; nop; lahf"
+#endif
+
+/*
+ * Encodings that kprobes once handled wrongly, and similar ones. Their operands may be anywhere, so
+ * kp_insn does not execute them. The fuzzers, kp_fuzz and the programs in fuzz/, place the
+ * operands. These bytes are not in the text, since objtool cannot decode all of them.
+ */
+.macro PLACED codes:vararg
+.irp code, \codes
+	.section .rodata.kp_names, "a"
+100:	.asciz	"\code"
+101:	\code
+102:
+	.section .rodata.kp_cases, "a"
+	.long	101b - kp_insn_names, 101b - kp_insn_names, 102b - kp_insn_names
+	.long	0, 100b - kp_insn_names
+	.short	KP_PLACED, kp_groups
+	.long	0
+	.set	kp_nr, kp_nr + 1
+.endr
+.endm
+
+.macro BYTES bytes:vararg
+.irp insn, \bytes
+	PLACED ".byte \insn"
+.endr
+.endm
+
+	/*
+	 * The decoder knows no ModRM byte of these two: the copy was too short, and the CPU took
+	 * the jump after it for the rest of the instruction.
+	 */
+	BYTES "0x0f, 0x19, 0xc0", "0x0f, 0x1d, 0x00"
+	/* cmovbe, setno, cmovnp with a prefix that is mandatory for other forms only */
+	BYTES "0xf3, 0x0f, 0x46, 0xc1", "0xf2, 0x0f, 0x91, 0xc0", "0xf2, 0x0f, 0x4b, 0xc1"
+	/* cvtdq2pd, which has a mandatory prefix as well, but which the decoder knows */
+	BYTES "0xf3, 0x0f, 0xe6, 0xc1"
+	/* haddpd, haddps, pextrb, pmovzxbd, punpcklqdq with a prefix after the mandatory one */
+	BYTES "0x66, 0x3e, 0x0f, 0x7d, 0xc1", "0xf2, 0x2e, 0x0f, 0x7d, 0xc1"
+	BYTES "0x66, 0x2e, 0x0f, 0x3a, 0x14, 0xc0, 0x01", "0x66, 0x64, 0x0f, 0x38, 0x31, 0xc1"
+	BYTES "0x66, 0xf0, 0x0f, 0x6c, 0xc1"
+	/* pslldq, psrldq: the decoder knows the ModRM byte, but not the immediate */
+	BYTES "0x66, 0x64, 0x0f, 0x73, 0xfa, 0x03", "0x66, 0x67, 0x0f, 0x73, 0xdb, 0x03"
+	/* mov of cr0, dr5, dr0: no operand is in memory, whatever the ModRM byte says */
+	BYTES "0x0f, 0x20, 0x04, 0x3d, 0x20, 0x00, 0x00, 0x00"
+	BYTES "0x36, 0x66, 0x0f, 0x21, 0x6f, 0xea", "0x0f, 0x23, 0x86, 0xde, 0xad, 0xbe, 0xef"
+	/* extrq: 66 0f 78 has two immediates on AMD's CPUs */
+	BYTES "0x66, 0x0f, 0x78, 0xc0, 0x01, 0x02", "0x66, 0x2e, 0x0f, 0x78, 0xe3, 0x01, 0x02"
+	/* loopne, loope: f2 and f3 are the condition on AMD's CPUs */
+	BYTES "0xf3, 0xe0, 0x24", "0xf2, 0xe1, 0x55", "0xf3, 0x2e, 0xe0, 0xc2"
+	/* loopne, loope; loop to the next instruction; loop, jcxz with any address size */
+	BYTES "0xe0, 0xfc", "0xe1, 0xf0", "0xe2, 0x00", "0x67, 0xe2, 0x05", "0xe3, 0x05"
+	BYTES "0x67, 0xe3, 0x05"
+	/* je, jne, jmp, call, call of the next instruction */
+	BYTES "0x74, 0x8e", "0x0f, 0x85, 0x10, 0x00, 0x00, 0x00", "0xeb, 0x10"
+	BYTES "0xe8, 0x10, 0x00, 0x00, 0x00", "0xe8, 0x00, 0x00, 0x00, 0x00"
+	/* endbr64, a nop, prefetch of a register */
+	BYTES "0xf3, 0x0f, 0x1e, 0xfa", "0x0f, 0x1f, 0x44, 0x00, 0x00", "0x0f, 0x0d, 0xff"
+	PLACED "ret $8", "lretl", "lretl $16", "enter $16, $1"
+	PLACED W(SIZED(push) -8(%SP)), W(SIZED(push) 8(%SP)), W(SIZED(pop) 8(%SP))
+#ifdef CONFIG_X86_64
+	/* cvtdq2pd after another prefix, loope with REX, xchg of r8 */
+	BYTES "0xf3, 0x67, 0x42, 0x0f, 0xe6, 0xc1", "0xf2, 0x44, 0xe1, 0x2e", "0x41, 0x90"
+	/* pushf and popf of 8 bytes: REX.W goes before the operand-size prefix */
+	BYTES "0x66, 0x48, 0x9c", "0x66, 0x48, 0x9d", "0x66, 0x4d, 0x9d"
+	/*
+	 * jmp and call through gs or fs: of several segment prefixes
+	 * the last one counts, and the decoder keeps each once
+	 */
+	BYTES "0x65, 0x64, 0x65, 0xff, 0x20", "0x64, 0x65, 0x64, 0xff, 0x60, 0x10"
+	BYTES "0x65, 0x64, 0x65, 0xff, 0x10"
+	PLACED "jmp *(%eax)", "jmp *0(%eip)", "lea 0(%eip), %eax", "lretq $16"
+#else
+	BYTES "0x64, 0x2e, 0xff, 0x20", "0x2e, 0x64, 0xff, 0x20", "0x64, 0x36, 0x64, 0xff, 0x20"
+	/* lcall, lcall, ljmp to other segments; a byte follows the first */
+	BYTES "0x9a, 0x00, 0x04, 0x00, 0x30, 0x23, 0x00, 0x00"
+	BYTES "0x9a, 0x00, 0x04, 0x00, 0x30, 0x23, 0x00"
+	BYTES "0xea, 0x00, 0x04, 0x00, 0x30, 0x23, 0x00"
+#endif
+
+	.section .rodata.kp_cases, "a"
+	.globl	kp_insn_nr
+kp_insn_nr:
+	.long	kp_nr
 	.text
+
 SYM_FUNC_START_LOCAL(kp_insn_callee)
 	mov	(%SP), %R10
 	lea	1(%R14, %CX), %R14
@@ -584,3 +1009,11 @@ SYM_INNER_LABEL(kp_insn_use_idt_probed, SYM_L_GLOBAL)
 	RET
 SYM_FUNC_END(kp_insn_use_idt)
 STACK_FRAME_NON_STANDARD kp_insn_use_idt
+
+SYM_FUNC_START_LOCAL(kp_insn_dcr_callee)
+	mov	(%SP), %R9
+	ANNOTATE_RETPOLINE_SAFE
+	ret
+	int3
+SYM_FUNC_END(kp_insn_dcr_callee)
+STACK_FRAME_NON_STANDARD kp_insn_dcr_callee

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Functions that random instructions are written to, see kp_fuzz.h */
 
-#include "../insn/kp_insn_macros.S"
+#include "kp_insn_macros.S"
 #include "kp_fuzz.h"
 
 .macro KP_FUZZ_TARGET

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: random instructions must have the same effect with a probe as without. The programs
- * in the directory fuzz of the selftests have the same generator and corpus, but test copies and
+ * in the directory fuzz of the selftests have the same generator and table, but test copies and
  * emulations in user mode; here the probes are real.
  *
  * No instruction is executed that could harm the kernel: no system instructions, none that
@@ -17,11 +17,9 @@
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <linux/memory.h>
-#include "fuzz_gen.h"
-#include "fuzz_gen.c"
-#include "../insn/kp_insn.h"
-#include "../insn/kp_insn_run.c"
 #include "kp_fuzz.h"
+#include "kp_insn.h"
+#include "fuzz_gen.h"
 #include "kp_opt.h"
 #include "kp_symbol.h"
 
@@ -82,18 +80,8 @@ struct kp_target {
 	u8 way[KP_ROUNDS];
 };
 
-/* Minimum number of encodings of the corpus to be executed */
-#define KP_CORPUS_MIN	20UL
-#define KP_MODE_BITS		(IS_ENABLED(CONFIG_X86_64) ? 64 : 32)
-
-/* @bits: the only mode that the encoding is for, 32 or 64; 0: both modes */
-static const struct {
-	u8 bits;
-	u8 bytes[FUZZ_MAX_INSN + 1];
-} kp_corpus[] = {
-#include "kp_fuzz_corpus.h"
-#include "kp_handlers.h"
-};
+/* Minimum number of encodings of the table to be executed */
+#define KP_TABLE_MIN	15UL
 
 static struct kp_target *kp_targets;
 static struct kprobe *kp_probes[KP_FUZZ_TARGETS];
@@ -114,7 +102,7 @@ static struct {
 	unsigned long refused;
 	unsigned long faults;
 	unsigned long run;
-	unsigned long of_corpus;
+	unsigned long of_table;
 	unsigned long runs[KP_MODES];
 } kp_count;
 
@@ -393,12 +381,15 @@ static bool kp_place_target(struct kp_target *t, char kind)
 	return true;
 }
 
-static bool kp_is_of_corpus(const struct kp_target *t)
+static bool kp_is_of_table(const struct kp_target *t)
 {
-	return t->index < ARRAY_SIZE(kp_corpus);
+	return t->index < kp_insn_nr;
 }
 
-/* Take an encoding of the corpus, or generate one. Return: true if it can be executed. */
+/*
+ * Take an encoding of the table that kp_insn does not execute,
+ * or generate one. Return: true if it can be executed.
+ */
 static bool kp_generate(struct kp_target *t)
 {
 	struct fuzz_random r = fuzz_random_of(seed, kp_count.next);
@@ -406,14 +397,12 @@ static bool kp_generate(struct kp_target *t)
 
 	t->index = kp_count.next++;
 	kp_count.generated++;
-	fuzz_generate(&r, t->bytes, IS_ENABLED(CONFIG_X86_64));
-	if (kp_is_of_corpus(t)) {
-		u8 bits = kp_corpus[t->index].bits;
-
-		if (bits && bits != KP_MODE_BITS)
-			return false;
-		memcpy(t->bytes, kp_corpus[t->index].bytes, sizeof(t->bytes));
-	}
+	if (!kp_is_of_table(t))
+		fuzz_generate(&r, t->bytes, IS_ENABLED(CONFIG_X86_64));
+	else if (kp_insn_cases[t->index].flags & KP_PLACED)
+		fuzz_case(&kp_insn_cases[t->index], t->bytes);
+	else
+		return false;
 	if (!kp_decode(t))
 		return false;
 	kind = kp_kind(&t->insn);
@@ -703,7 +692,7 @@ static void kp_batch(struct kunit *test, bool jumps)
 	kp_unregister(NULL);
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		kp_count.run += kp_targets[i].runs;
-		kp_count.of_corpus += kp_targets[i].runs && kp_is_of_corpus(&kp_targets[i]);
+		kp_count.of_table += kp_targets[i].runs && kp_is_of_table(&kp_targets[i]);
 	}
 	kp_run_all(test, KP_BARE);
 	for (i = 0; i < 2; i++, mode++) {
@@ -727,13 +716,13 @@ static void kp_fuzz(struct kunit *test, bool jumps)
 	} while (time_before(jiffies, end) && test->status == KUNIT_SUCCESS);
 	kunit_info(test, "seed %lu: %llu encodings, %lu of them refused, %lu executed; %lu faults\n",
 		   seed, kp_count.next, kp_count.refused, kp_count.run, kp_count.faults);
-	kunit_info(test, "%lu of the corpus executed\n", kp_count.of_corpus);
+	kunit_info(test, "%lu of the table executed\n", kp_count.of_table);
 	for (mode = KP_BARE; mode < KP_MODES; mode++)
 		if (kp_count.runs[mode])
 			kunit_info(test, "%lu runs, %s\n", kp_count.runs[mode],
 				   kp_mode_names[mode]);
 	KUNIT_EXPECT_GE(test, kp_count.runs[jumps ? KP_OPT_PRE : KP_PRE], (unsigned long)at_least);
-	KUNIT_EXPECT_GE(test, kp_count.of_corpus, KP_CORPUS_MIN);
+	KUNIT_EXPECT_GE(test, kp_count.of_table, KP_TABLE_MIN);
 }
 
 KP_CASE(kp_fuzz_breakpoints, kp_fuzz(test, false))

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The table of instructions of test_modules/insn/, assembled for user mode */
+
+#ifdef __x86_64__
+#define CONFIG_X86_64		1
+#endif
+
+#include "../../../../../arch/x86/include/asm/asm.h"
+
+/* In place of headers that the Makefile replaces */
+#define ANNOTATE_RETPOLINE_SAFE
+#define ENDBR
+#define RET			ret
+#define __KERNEL_CS		0x10
+
+#include "kp_insn_table.S"
+
+	.section .note.GNU-stack, "", @progbits
