@@ -38,7 +38,7 @@ done
 say "fuzz: encodings under probes, and interfaces, in a guest, SEED=$seed"
 log=$OUT/log/fuzz-guest.log
 [ "$minutes" -eq 0 ] || export TIMEOUT=$((minutes * 60 * 2 + 600))
-# The time is split between four cases of fuzz and two of fuzz-interfaces.
+# The time is split between three modes of fuzz and two cases of fuzz-interfaces.
 each=$((minutes > 0 ? minutes * 5 : 20))
 APPEND="FUZZ_SEED=$seed FUZZ_S=$each FUZZ_COUNT=$((each * 5)) ${APPEND:-}" \
 	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz fuzz-interfaces 2>&1 | tee "$log" || true

@@ -4,11 +4,6 @@
 
 /* Instructions that raise exceptions, for C and assembly */
 
-/* Outcomes of a case */
-#define KP_NOWHERE	0
-#define KP_WENT_ON	1	/* the instruction was executed */
-#define KP_FIXED_UP	2	/* the fix-up was executed instead */
-
 /* Flags of a case */
 #define KP_NO_EXTABLE	0x01	/* no fix-up: die notifiers are called */
 #define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
@@ -37,7 +32,6 @@ struct kp_fault_case {
 extern const struct kp_fault_case kp_faults[];
 extern const u32 kp_faults_nr;
 extern const char kp_faults_names[];
-extern u8 kp_faults_outcome;
 extern unsigned long kp_faults_edge;
 void kp_faults_text(void);
 

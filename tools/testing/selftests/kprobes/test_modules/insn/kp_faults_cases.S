@@ -10,12 +10,8 @@
 #include "kp_insn_macros.S"
 #include "kp_faults.h"
 
-#ifdef CONFIG_X86_64
-#define KP_OUTCOME	_ASM_RIP(kp_faults_outcome)
-#else
 /* A case may have loaded another ds, so use ss. */
-#define KP_OUTCOME	%ss:kp_faults_outcome
-#endif
+#define KP_WAY		WIDTH(kp_insn_way(%rip), %ss:kp_insn_way)
 
 	.set	kp_nr, 0
 	.section .rodata.kp_fault_names, "a"
@@ -47,10 +43,10 @@ kp_fault_\@:
 .Lprobed_\@:
 	\code
 .Lnext_\@:
-	movb	$KP_WENT_ON, KP_OUTCOME
+	movb	$KP_WENT_ON, KP_WAY
 	jmp	.Lout_\@
 .Lfixed_\@:
-	movb	$KP_FIXED_UP, KP_OUTCOME
+	movb	$KP_FIXED_UP, KP_WAY
 .Lout_\@:
 	\fixed
 	jmp	kp_insn_done
@@ -215,7 +211,6 @@ FAULT "bound %cx, kp_insn_mem+256", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
 SYM_DATA(kp_faults_nr, .long kp_nr)
 
 	.bss
-SYM_DATA(kp_faults_outcome, .byte 0)
 	.balign	8
 /* 16 bytes before an unmapped page */
 SYM_DATA(kp_faults_edge, _ASM_PTR 0)

@@ -25,7 +25,8 @@ KP_MODULE_PARAM(bool, oops, false,
 		"have the kernel print oopses, for a script to read; they kill no task");
 
 #define KP_ROUNDS	4
-enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };
+/* Modes after those of enum kp_mode */
+enum { KP_PRE_FAULT = KP_MODES, KP_ALL_THREE, KP_FAULT_MODES };
 
 static const char *const kp_mode_names[] = {
 	"bare", "pre", "pre and post", "pre and fault", "all",
@@ -40,7 +41,6 @@ struct kp_told {
 
 struct kp_run {
 	struct kp_state state;
-	u8 outcome;
 	struct kp_told notifier, handler;
 	int pre, post;
 };
@@ -48,9 +48,9 @@ struct kp_run {
 /* The current case */
 static struct {
 	const struct kp_fault_case *fault;
-	enum kp_mode mode;
+	int mode;
 	struct kprobe kp;
-	struct rnd_state random;
+	struct fuzz_random random;
 	struct kp_state in;
 	struct kp_run bare, probed, *out;
 	struct task_struct *task;
@@ -118,18 +118,13 @@ static void kp_run(struct kp_run *out)
 {
 	memset(out, 0, sizeof(*out));
 	kp.out = out;
-	kp_faults_outcome = KP_NOWHERE;
-	kp_insn_run_state(&kp.in, kp_text(kp.fault->start), kp.fault->flags & KP_X87, &out->state);
-	out->outcome = kp_faults_outcome;
+	kp_insn_run_state(&kp.in, kp_text(kp.fault->start),
+			  kp.fault->flags & KP_X87 ? KP_FPU : 0, &out->state);
 }
 
 static bool kp_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted)
 {
-	if (got == wanted)
-		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp_name(), kp_mode_names[kp.mode], what,
-		   got, wanted);
-	return true;
+	return kp_insn_differ(test, kp_name(), kp_mode_names[kp.mode], what, got, wanted);
 }
 
 /*
@@ -158,35 +153,22 @@ static bool kp_told_differ(struct kunit *test, const char *who, const struct kp_
 			  bare->regs.flags & KP_COMPARED);
 }
 
-static bool kp_has_post(enum kp_mode mode)
+static bool kp_has_post(int mode)
 {
 	return mode == KP_PRE_POST || mode == KP_ALL_THREE;
 }
 
 static bool kp_round_fails(struct kunit *test)
 {
-	const struct kp_state *bare = &kp.bare.state, *probed = &kp.probed.state;
-	bool raised = kp.bare.outcome == KP_FIXED_UP;
-	char what[16];
-	int i;
+	const struct kp_insn insn = { .name = kp_name() };
+	bool raised = kp.bare.state.way == KP_FIXED_UP;
 
-	if (kp_differ(test, "outcome", kp.probed.outcome, kp.bare.outcome) ||
-	    kp_differ(test, "number of pre_handler calls", kp.probed.pre, 1) ||
+	if (kp_differ(test, "number of pre_handler calls", kp.probed.pre, 1) ||
 	    kp_differ(test, "number of post_handler calls", kp.probed.post,
-		      !raised && kp_has_post(kp.mode)))
+		      !raised && kp_has_post(kp.mode)) ||
+	    kp_insn_results_differ(test, &insn, kp_mode_names[kp.mode], &kp.in, &kp.probed.state,
+				   &kp.bare.state))
 		return true;
-	for (i = 0; i < KP_REGS; i++) {
-		unsigned long mask = i == KP_FLAGS ? KP_COMPARED : ~0UL;
-
-		snprintf(what, sizeof(what), "register %d", i);
-		if (kp_differ(test, what, probed->reg[i] & mask, bare->reg[i] & mask))
-			return true;
-	}
-	if (memcmp(probed->mem, bare->mem, sizeof(bare->mem)) ||
-	    memcmp(probed->stack + KP_STACK_TOP, bare->stack + KP_STACK_TOP, KP_STACK_TOP)) {
-		KUNIT_FAIL(test, "%s, %s: memory differs\n", kp_name(), kp_mode_names[kp.mode]);
-		return true;
-	}
 	if (raised && kp.mode >= KP_PRE_FAULT &&
 	    kp_told_differ(test, "number of fault_handler calls", &kp.probed.handler))
 		return true;
@@ -199,9 +181,9 @@ static bool kp_is_as_expected(struct kunit *test)
 {
 	const struct kp_fault_case *fault = kp.fault;
 
-	if (kp.bare.outcome == KP_WENT_ON && fault->flags & KP_MAY_FAULT)
+	if (kp.bare.state.way == KP_WENT_ON && fault->flags & KP_MAY_FAULT)
 		return true;
-	if (kp_differ(test, "outcome", kp.bare.outcome, KP_FIXED_UP))
+	if (kp_differ(test, "way", kp.bare.state.way, KP_FIXED_UP))
 		return false;
 	if (fault->flags & KP_NO_EXTABLE)
 		return !kp_told_differ(test, "notifier calls", &kp.bare.notifier);
@@ -241,7 +223,7 @@ static noinline void kp_one_round(struct kunit *test, unsigned int round)
 	kp_run(&kp.bare);
 	if (!kp_is_as_expected(test))
 		return;
-	for (kp.mode = KP_PRE; kp.mode < KP_MODES && !failed; kp.mode++) {
+	for (kp.mode = KP_PRE; kp.mode < KP_FAULT_MODES && !failed; kp.mode++) {
 		ret = kp_register_probe();
 		if (ret) {
 			KUNIT_FAIL(test, "%s is refused with %d\n", kp_name(), ret);
@@ -269,7 +251,7 @@ static void kp_group(struct kunit *test, u16 flags)
 	int i, cases = 0;
 
 	kp_jumps = 0;
-	prandom_seed_state(&kp.random, 1);
+	kp.random = fuzz_random_of(1, 0);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
 		/* A page fault calls die notifiers only in an oops, see kp_faults_oops(). */
@@ -306,7 +288,7 @@ static void kp_faults_oops(struct kunit *test)
 	if (!oops)
 		kunit_skip(test, "not asked for");
 	kp_die_notifier_add(test, &kp_faults_notifier);
-	prandom_seed_state(&kp.random, 2);
+	kp.random = fuzz_random_of(2, 0);
 	for (i = 0; i < kp_faults_nr; i++) {
 		kp.fault = &kp_faults[i];
 		if (!(kp.fault->flags & KP_OOPS))
@@ -319,7 +301,7 @@ static void kp_faults_oops(struct kunit *test)
 		kp_run(&kp.probed);
 		kp.oopses = false;
 		unregister_kprobe(&kp.kp);
-		KUNIT_EXPECT_EQ(test, kp.probed.outcome, KP_FIXED_UP);
+		KUNIT_EXPECT_EQ(test, kp.probed.state.way, KP_FIXED_UP);
 		KUNIT_EXPECT_EQ(test, kp.probed.pre, 1);
 		KUNIT_EXPECT_EQ(test, kp.probed.notifier.times, 1);
 		KUNIT_EXPECT_EQ(test, kp.probed.notifier.regs.ip, (unsigned long)kp.kp.addr);

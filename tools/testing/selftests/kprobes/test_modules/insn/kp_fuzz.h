@@ -8,20 +8,16 @@
  *	instruction, and nops		KP_FUZZ_ROOM bytes
  *	jmp kp_insn_done
  *	...
- *	target of branches, at KP_FUZZ_TAKEN: sets kp_fuzz_way to KP_FUZZ_BRANCH
- *	target of exceptions: sets kp_fuzz_way to KP_FUZZ_FAULT
+ *	target of branches, at KP_FUZZ_TAKEN: sets kp_insn_way to KP_TAKEN
+ *	target of exceptions: sets kp_insn_way to KP_FIXED_UP
  */
 #define KP_FUZZ_TARGETS	96
 #define KP_FUZZ_SIZE	128
 #define KP_FUZZ_ROOM	32
 #define KP_FUZZ_TAKEN	64
 
-#define KP_FUZZ_BRANCH	1
-#define KP_FUZZ_FAULT	2
-
 #ifndef __ASSEMBLY__
 void kp_fuzz_text(void);
-extern u8 kp_fuzz_way;
 #endif
 
 #endif

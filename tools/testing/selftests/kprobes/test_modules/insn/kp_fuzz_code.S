@@ -15,10 +15,10 @@ kp_fuzz_target_\@:
 	jmp	kp_insn_done
 	.org	kp_fuzz_target_\@ + KP_FUZZ_TAKEN, 0x90
 	ENDBR
-	movb	$KP_FUZZ_BRANCH, _ASM_RIP(kp_fuzz_way)
+	movb	$KP_TAKEN, _ASM_RIP(kp_insn_way)
 	jmp	kp_insn_done
 .Lfault_\@:
-	movb	$KP_FUZZ_FAULT, _ASM_RIP(kp_fuzz_way)
+	movb	$KP_FIXED_UP, _ASM_RIP(kp_insn_way)
 	jmp	kp_insn_done
 	int3
 	nop
@@ -39,6 +39,3 @@ kp_fuzz_text:
 	KP_FUZZ_TARGET
 .endr
 	.balign	KP_FUZZ_SIZE, 0xcc
-
-	.data
-SYM_DATA(kp_fuzz_way, .byte 0)

@@ -2,70 +2,46 @@
 /*
  * KUnit suite: random instructions must have the same effect with a probe as without. The programs
  * in the directory fuzz of the selftests have the same generator and table, but test copies and
- * emulations in user mode; here the probes are real.
+ * emulations in user mode; here the probes are real, see kp_insn_run.c.
  *
  * No instruction is executed that could harm the kernel: no system instructions, none that
  * sets the stack pointer, and memory operands only in kp_insn_mem or on the stack. The
  * exception table catches exceptions.
  */
 
-#include <linux/cpufeature.h>
 #include <linux/ctype.h>
-#include <asm/asm.h>
-#include <asm/fpu/api.h>
-#include <asm/insn.h>
-#include <asm/processor-flags.h>
-#include <asm/segment.h>
 #include <linux/memory.h>
+#include <asm/insn.h>
 #include "kp_fuzz.h"
 #include "kp_insn.h"
 #include "fuzz_gen.h"
-#include "kp_opt.h"
 #include "kp_symbol.h"
 
-static unsigned long seed = 1;
-module_param(seed, ulong, 0400);
+module_param_named(seed, kp_runner.seed, ulong, 0400);
 MODULE_PARM_DESC(seed, "of the random values");
+module_param_named(opt, kp_runner.opt, bool, 0400);
+MODULE_PARM_DESC(opt, "compare jump-optimised probes with others");
 
-static unsigned int seconds = 5;
-module_param(seconds, uint, 0400);
-MODULE_PARM_DESC(seconds, "how long each case lasts");
+KP_MODULE_PARAM(uint, seconds, 5, "how long the case lasts");
+KP_MODULE_PARAM(uint, least, 1, "fail if the case has run fewer instructions under probes");
+KP_MODULE_PARAM(bool, trace, false,
+		"print each instruction first: the last one has killed the kernel");
 
-static unsigned int at_least = 1;
-module_param(at_least, uint, 0400);
-MODULE_PARM_DESC(at_least, "fail if a case has run fewer instructions under probes");
-
-static bool boost = true;
-module_param(boost, bool, 0400);
-MODULE_PARM_DESC(boost, "probes can be jumps, since kprobes.boost is 1");
-
-static bool trace;
-module_param(trace, bool, 0400);
-MODULE_PARM_DESC(trace, "print each instruction first: the last one has killed the kernel");
-
-#define KP_ROUNDS	3
 #define KP_OPERAND	(KP_MEM / 2)
-
-enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_OPT_PRE, KP_OPT_POST, KP_MODES };
-
-static const char *const kp_mode_names[] = {
-	"bare", "pre", "pre and post", "jump", "jump, pre and post",
-};
 
 /*
  * struct kp_target - a function and its instruction
+ * @run: the function
+ * @name: the bytes of the instruction, and its number
  * @index: number of the instruction
  * @base: register that is set so that the operand is in kp_insn_mem, as @offset is added; -1: none
  * @add: index register, shifted by @scale; -1: none
  * @to_reg: register that gets the target of a branch; -1: none
  * @branches: the branch reads its target from memory
- * @runs: the instruction is accepted, and executed
- * @bare: the results without a probe
- * @way: KP_FUZZ_FAULT or KP_FUZZ_BRANCH, if the next instruction is not executed next
  */
 struct kp_target {
-	struct kprobe kp;
-	u8 *text;
+	struct kp_insn run;
+	char name[64];
 	u8 bytes[FUZZ_MAX_INSN];
 	struct insn insn;
 	u64 index;
@@ -75,9 +51,6 @@ struct kp_target {
 	int scale;
 	int to_reg;
 	bool branches;
-	bool runs;
-	struct kp_state bare[KP_ROUNDS];
-	u8 way[KP_ROUNDS];
 };
 
 /* Minimum number of encodings of the table to be executed */
@@ -85,25 +58,13 @@ struct kp_target {
 
 static struct kp_target *kp_targets;
 static struct kprobe *kp_probes[KP_FUZZ_TARGETS];
-static int kp_nr_probes;
-
-static struct {
-	struct kp_target *target;
-	struct kp_state in;
-	struct kp_state out;
-	enum kp_mode mode;
-	int pre;
-	int post;
-} kp;
 
 static struct {
 	u64 next;
-	unsigned long generated;
 	unsigned long refused;
 	unsigned long faults;
 	unsigned long run;
 	unsigned long of_table;
-	unsigned long runs[KP_MODES];
 } kp_count;
 
 static struct {
@@ -315,7 +276,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	if (fuzz_one_in(r, 2) || fuzz_is(insn, 1, 0xff, 0xff))
 		place = ALIGN_DOWN(place, 64);
 	if (kp_is_rip_relative(insn)) {
-		kp_patch(t, disp_at, place - (unsigned long)t->text - insn->length, 4);
+		kp_patch(t, disp_at, place - (unsigned long)t->run.start - insn->length, 4);
 		return kp_decode(t);
 	}
 	if (insn->sib.nbytes) {
@@ -392,11 +353,10 @@ static bool kp_is_of_table(const struct kp_target *t)
  */
 static bool kp_generate(struct kp_target *t)
 {
-	struct fuzz_random r = fuzz_random_of(seed, kp_count.next);
+	struct fuzz_random r = fuzz_random_of(kp_runner.seed, kp_count.next);
 	char kind;
 
 	t->index = kp_count.next++;
-	kp_count.generated++;
 	if (!kp_is_of_table(t))
 		fuzz_generate(&r, t->bytes, IS_ENABLED(CONFIG_X86_64));
 	else if (kp_insn_cases[t->index].flags & KP_PLACED)
@@ -419,181 +379,49 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-KP_PRE_HANDLER(__kprobes, kp_fuzz_pre, kp.pre++)
-KP_POST_HANDLER(__kprobes, kp_fuzz_post, kp.post++)
-
-static void kp_randomize(const struct kp_target *t, int round)
+/* Let a function begin with its instruction. */
+static void kp_prepare(struct kp_target *t)
 {
-	struct fuzz_random r = fuzz_random_of(~(u64)seed, t->index * KP_ROUNDS + round);
-	unsigned long *reg = kp.in.reg, taken = (unsigned long)t->text + KP_FUZZ_TAKEN, flags;
-	u64 *words = (u64 *)kp.in.stack;
+	struct kp_insn *run = &t->run;
+
+	snprintf(t->name, sizeof(t->name), "%*phN (number %llu)", t->insn.length, t->bytes,
+		 t->index);
+	run->name = t->name;
+	run->number = t->index;
+	run->probed = run->start;
+	run->next = run->start + t->insn.length;
+	run->flags = kp_kind(&t->insn) == 'V' ? KP_FPU | KP_MMX : 0;
+	/* rdtsc */
+	if (fuzz_is(&t->insn, 2, 0x31, 0x31))
+		run->flags |= KP_ANY_AX | KP_ANY_DX;
+	run->runs = true;
+}
+
+static void kp_place(struct kp_insn *run, struct fuzz_random *random, struct kp_state *in)
+{
+	const struct kp_target *t = container_of(run, struct kp_target, run);
+	unsigned long *reg = in->reg, taken = (unsigned long)run->start + KP_FUZZ_TAKEN, flags;
 	int i;
 
-	for (i = 0; i < KP_REGS; i++)
-		reg[i] = fuzz_value(&r);
-	reg[KP_BX] = (unsigned long)kp_insn_mem + 256;
-	reg[KP_SI] = (unsigned long)kp_insn_mem + KP_OPERAND - 64;
-	reg[KP_DI] = (unsigned long)kp_insn_mem + KP_OPERAND + 64;
-	if (kp_has_prefix(t, 0xf2) || kp_has_prefix(t, 0xf3) || fuzz_one_in(&r, 4))
-		reg[KP_CX] = fuzz_below(&r, 12);
-#ifdef CONFIG_X86_32
-	savesegment(ds, reg[KP_DS]);
-	savesegment(es, reg[KP_ES]);
-	savesegment(fs, reg[KP_FS]);
-	savesegment(gs, reg[KP_GS]);
-#endif
-	reg[KP_FLAGS] &= KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_IF;
-	reg[KP_FLAGS] |= X86_EFLAGS_FIXED;
-	for (i = 0; i < sizeof(kp.in.stack) / 8; i++)
-		words[i] = fuzz_value(&r);
-	for (i = 0; i < KP_MEM / 8; i++)
-		((u64 *)kp.in.mem)[i] = fuzz_value(&r);
-	for (i = 0; i < sizeof(kp.in.vector) / 8; i++)
-		((u64 *)kp.in.vector)[i] = fuzz_value(&r);
-
+	reg[KP_FLAGS] &= ~X86_EFLAGS_AC;
+	if (kp_has_prefix(t, 0xf2) || kp_has_prefix(t, 0xf3) || fuzz_one_in(random, 4))
+		reg[KP_CX] = fuzz_below(random, 12);
 	if (t->to_reg >= 0)
 		reg[t->to_reg] = taken;
 	if (t->base >= 0)
 		reg[t->base] = t->offset - (t->add >= 0 ? reg[t->add] << t->scale : 0);
 	if (t->branches)
 		for (i = 0; i < KP_MEM; i += sizeof(taken))
-			memcpy(kp.in.mem + i, &taken, sizeof(taken));
+			memcpy(in->mem + i, &taken, sizeof(taken));
 	if (fuzz_is(&t->insn, 1, 0xc2, 0xc3))
-		memcpy(kp.in.stack + KP_STACK_TOP, &taken, sizeof(taken));
+		memcpy(in->stack + KP_STACK_TOP, &taken, sizeof(taken));
 	if (fuzz_is(&t->insn, 1, 0x9d, 0x9d)) {
-		flags = (fuzz_next(&r) & (KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_ID)) |
+		flags = (fuzz_next(random) & (KP_ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_ID)) |
 			X86_EFLAGS_FIXED | (reg[KP_FLAGS] & X86_EFLAGS_IF);
-		memcpy(kp.in.stack + KP_STACK_TOP, &flags, sizeof(flags));
+		memcpy(in->stack + KP_STACK_TOP, &flags, sizeof(flags));
 	}
-}
-
-static bool kp_uses_vectors(const struct kp_target *t)
-{
-	return kp_kind(&t->insn) == 'V';
-}
-
-/* mm0 to mm7 are kept in bytes of the vectors that SSE and AVX do not use. */
-#define KP_MMX(state, i)	(*(u64 *)&(state)->vector[i].byte[48])
-
-static void kp_load_mmx(const struct kp_state *in)
-{
-	asm volatile("emms; movq %0, %%mm0; movq %1, %%mm1; movq %2, %%mm2; movq %3, %%mm3" : :
-		     "m" (KP_MMX(in, 0)), "m" (KP_MMX(in, 1)), "m" (KP_MMX(in, 2)),
-		     "m" (KP_MMX(in, 3)));
-	asm volatile("movq %0, %%mm4; movq %1, %%mm5; movq %2, %%mm6; movq %3, %%mm7" : :
-		     "m" (KP_MMX(in, 4)), "m" (KP_MMX(in, 5)), "m" (KP_MMX(in, 6)),
-		     "m" (KP_MMX(in, 7)));
-}
-
-static void kp_save_mmx(struct kp_state *out)
-{
-	asm volatile("movq %%mm0, %0; movq %%mm1, %1; movq %%mm2, %2; movq %%mm3, %3" :
-		     "=m" (KP_MMX(out, 0)), "=m" (KP_MMX(out, 1)), "=m" (KP_MMX(out, 2)),
-		     "=m" (KP_MMX(out, 3)));
-	asm volatile("movq %%mm4, %0; movq %%mm5, %1; movq %%mm6, %2; movq %%mm7, %3; emms" :
-		     "=m" (KP_MMX(out, 4)), "=m" (KP_MMX(out, 5)), "=m" (KP_MMX(out, 6)),
-		     "=m" (KP_MMX(out, 7)));
-}
-
-/* noinline: the stack pointer must be the same in each run. */
-static noinline void kp_run(const struct kp_target *t, struct kp_state *out)
-{
-	bool avx = boot_cpu_has(X86_FEATURE_AVX), fpu = kp_uses_vectors(t);
-
-	kp.pre = 0;
-	kp.post = 0;
-	kp_fuzz_way = 0;
-	if (fpu) {
-		kernel_fpu_begin();
-		kp_load_mmx(&kp.in);
-		if (avx)
-			kp_insn_load_avx(kp.in.vector);
-		else
-			kp_insn_load_sse(kp.in.vector);
-	}
-	kp_insn_run_state(&kp.in, t->text, false, out);
-	if (fpu) {
-		kp_save_mmx(out);
-		if (avx)
-			kp_insn_save_avx(out->vector);
-		else
-			kp_insn_save_sse(out->vector);
-		kernel_fpu_end();
-	}
-}
-
-static bool kp_fails(struct kunit *test, const struct kp_target *t, const char *what,
-		     unsigned long got, unsigned long wanted)
-{
-	KUNIT_FAIL(test, "%*phN (number %llu), %s: %s is %lx, not %lx\n", t->insn.length,
-		   t->bytes, t->index, kp_mode_names[kp.mode], what, got, wanted);
-	return true;
-}
-
-static bool kp_bytes_differ(struct kunit *test, const struct kp_target *t, const char *what,
-			    const void *got, const void *wanted, int from, int to)
-{
-	const u8 *a = got, *b = wanted;
-
-	for (; from < to; from++)
-		if (a[from] != b[from])
-			return kp_fails(test, t, what, a[from], b[from]);
-	return false;
-}
-
-static bool kp_differs(struct kunit *test, const struct kp_target *t, int round)
-{
-	const struct kp_state *out = &kp.out, *bare = &t->bare[round];
-	int post = (kp.mode == KP_PRE_POST || kp.mode == KP_OPT_POST) &&
-		   t->way[round] != KP_FUZZ_FAULT;
-	char name[16];
-	int i, sp;
-
-	if (kp_fuzz_way != t->way[round])
-		return kp_fails(test, t, "its way", kp_fuzz_way, t->way[round]);
-	if (kp.pre != 1)
-		return kp_fails(test, t, "number of pre_handler calls", kp.pre, 1);
-	if (kp.post != post)
-		return kp_fails(test, t, "number of post_handler calls", kp.post, post);
-	for (i = 0; i < KP_REGS; i++) {
-		unsigned long mask = i == KP_FLAGS ? ~X86_EFLAGS_RF : ~0UL;
-
-		/* rdtsc */
-		if (fuzz_is(&t->insn, 2, 0x31, 0x31) && (i == KP_AX || i == KP_DX))
-			continue;
-		snprintf(name, sizeof(name), i == KP_FLAGS ? "flags" : "register %d", i);
-		if ((out->reg[i] ^ bare->reg[i]) & mask)
-			return kp_fails(test, t, name, out->reg[i], bare->reg[i]);
-	}
-	/* Bytes below the stack pointer may have any value: do not compare them. */
-	sp = clamp((int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP, 0, KP_STACK);
-	return kp_bytes_differ(test, t, "a byte of the stack", out->stack, bare->stack, sp,
-			       KP_STACK) ||
-	       kp_bytes_differ(test, t, "a byte of memory", out->mem, bare->mem, 0, KP_MEM) ||
-	       kp_bytes_differ(test, t, "a byte of a vector", out->vector, bare->vector, 0,
-			       sizeof(out->vector));
-}
-
-/* Return: false if the effect differs from that without the probe. */
-static noinline bool kp_rounds(struct kunit *test, struct kp_target *t)
-{
-	int round;
-
 	if (trace)
-		pr_emerg("%*phN (number %llu), %s\n", t->insn.length, t->bytes, t->index,
-			 kp_mode_names[kp.mode]);
-	for (round = 0; round < KP_ROUNDS; round++) {
-		kp_randomize(t, round);
-		kp_run(t, kp.mode == KP_BARE ? &t->bare[round] : &kp.out);
-		kp_count.runs[kp.mode]++;
-		if (kp.mode == KP_BARE) {
-			t->way[round] = kp_fuzz_way;
-			kp_count.faults += kp_fuzz_way == KP_FUZZ_FAULT;
-		} else if (kp_differs(test, t, round)) {
-			return false;
-		}
-	}
-	return true;
+		pr_emerg("%s\n", run->name);
 }
 
 static void __nocfi kp_write(void)
@@ -607,159 +435,124 @@ static void __nocfi kp_write(void)
 
 		memset(code, 0x90, sizeof(code));
 		memcpy(code, t->bytes, t->insn.length);
-		kernel.text_poke(t->text, code, sizeof(code));
+		kernel.text_poke(t->run.start, code, sizeof(code));
 	}
 	kernel.text_poke_sync();
 	mutex_unlock(kernel.text_mutex);
 }
 
-static void kp_unregister(void *unused)
+/*
+ * Leave out encodings that register_kprobe() refuses: they
+ * may not be what the decoder says. Return: how many are left.
+ */
+static int kp_drop_refused(struct kunit *test)
 {
-	int nr = kp_nr_probes;
-
-	kp_nr_probes = 0;
-	if (nr)
-		unregister_kprobes(kp_probes, nr);
-}
-
-static void kp_register(struct kunit *test, bool post)
-{
-	int i;
+	int i, nr = 0;
 
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		struct kp_target *t = &kp_targets[i];
 		int ret;
 
-		if (!t->runs)
-			continue;
-		memset(&t->kp, 0, sizeof(t->kp));
-		t->kp.addr = t->text;
-		t->kp.pre_handler = kp_fuzz_pre;
-		if (post)
-			t->kp.post_handler = kp_fuzz_post;
-		ret = register_kprobe(&t->kp);
+		kp_insn_prepare(&t->run, KP_PRE);
+		ret = register_kprobe(&t->run.kp);
 		if (!ret) {
-			kp_probes[kp_nr_probes++] = &t->kp;
+			/* If the instruction is an endbr, the probe is on the nop after it. */
+			if (t->run.kp.addr != t->run.probed) {
+				t->run.probed = t->run.kp.addr;
+				t->run.next = t->run.probed + 1;
+			}
+			kp_probes[nr++] = &t->run.kp;
+			kp_count.of_table += kp_is_of_table(t);
 			continue;
 		}
-		t->runs = false;
 		kp_count.refused++;
-		if (ret != -EINVAL && ret != -EOPNOTSUPP && ret != -EILSEQ)
-			KUNIT_FAIL(test, "%*phN is refused with %d\n", t->insn.length, t->bytes,
-				   ret);
+		if (!kp_insn_may_refuse(ret))
+			KUNIT_FAIL(test, "%s is refused with %d\n", t->name, ret);
 	}
+	unregister_kprobes(kp_probes, nr);
+	return nr;
 }
 
-static void kp_run_all(struct kunit *test, enum kp_mode mode)
+static void kp_batch(struct kunit *test)
 {
-	int i;
+	int i, nr, round;
 
-	kp.mode = mode;
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
-		struct kp_target *t = &kp_targets[i];
-
-		/*
-		 * If the instruction itself is such a jump, the text
-		 * does not show whether the probe is optimised.
-		 */
-		if (!t->runs || (mode >= KP_OPT_PRE && (!kp_is_jump(t->text) ||
-							t->bytes[0] == JMP32_INSN_OPCODE)))
-			continue;
-		if (!kp_rounds(test, t))
-			t->runs = false;
+		while (!kp_generate(&kp_targets[i]))
+			cond_resched();
+		kp_prepare(&kp_targets[i]);
 	}
+	kp_write();
+	nr = kp_drop_refused(test);
+	kp_insn_run_all(test, kp_probes, nr);
+	kp_count.run += nr;
+	for (i = 0; i < nr; i++)
+		for (round = 0; round < kp_runner.rounds; round++)
+			kp_count.faults += container_of(kp_probes[i], struct kp_insn, kp)->
+					   bare[round].way == KP_FIXED_UP;
 	cond_resched();
 }
 
-static void kp_batch(struct kunit *test, bool jumps)
-{
-	enum kp_mode mode = jumps ? KP_OPT_PRE : KP_PRE;
-	int i;
-
-	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
-		struct kp_target *t = &kp_targets[i];
-
-		/* kp_fuzz_text() itself only gives the text a symbol: the targets follow it. */
-		t->text = (u8 *)kp_fuzz_text + (i + 1) * KP_FUZZ_SIZE;
-		while (!kp_generate(t))
-			cond_resched();
-		t->runs = true;
-	}
-	kp_write();
-	/* Run no encoding that register_kprobe() refuses: it may not be what the decoder says. */
-	KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
-	kp_register(test, false);
-	kp_unregister(NULL);
-	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
-		kp_count.run += kp_targets[i].runs;
-		kp_count.of_table += kp_targets[i].runs && kp_is_of_table(&kp_targets[i]);
-	}
-	kp_run_all(test, KP_BARE);
-	for (i = 0; i < 2; i++, mode++) {
-		KUNIT_ASSERT_EQ(test, kp_opt_switch(jumps), 0);
-		kp_register(test, i);
-		if (jumps)
-			KUNIT_ASSERT_EQ(test, kp_opt_settle(), 0);
-		kp_run_all(test, mode);
-		kp_unregister(NULL);
-	}
-}
-
-static void kp_fuzz(struct kunit *test, bool jumps)
+static void kp_fuzz_random(struct kunit *test)
 {
 	unsigned long end = jiffies + seconds * HZ;
-	enum kp_mode mode;
 
-	memset(&kp_count, 0, sizeof(kp_count));
 	do {
-		kp_batch(test, jumps);
+		kp_batch(test);
 	} while (time_before(jiffies, end) && test->status == KUNIT_SUCCESS);
 	kunit_info(test, "seed %lu: %llu encodings, %lu of them refused, %lu executed; %lu faults\n",
-		   seed, kp_count.next, kp_count.refused, kp_count.run, kp_count.faults);
+		   kp_runner.seed, kp_count.next, kp_count.refused, kp_count.run, kp_count.faults);
 	kunit_info(test, "%lu of the table executed\n", kp_count.of_table);
-	for (mode = KP_BARE; mode < KP_MODES; mode++)
-		if (kp_count.runs[mode])
-			kunit_info(test, "%lu runs, %s\n", kp_count.runs[mode],
-				   kp_mode_names[mode]);
-	KUNIT_EXPECT_GE(test, kp_count.runs[jumps ? KP_OPT_PRE : KP_PRE], (unsigned long)at_least);
+	kunit_info(test, "runs: %lu bare, %lu and %lu with breakpoints, %lu and %lu with jumps\n",
+		   kp_runner.runs[KP_BARE][0], kp_runner.runs[KP_PRE][0],
+		   kp_runner.runs[KP_PRE_POST][0], kp_runner.runs[KP_PRE][1],
+		   kp_runner.runs[KP_PRE_POST][1]);
+	KUNIT_EXPECT_GE(test, kp_runner.runs[KP_PRE][kp_runner.opt], (unsigned long)least);
+	KUNIT_EXPECT_GE(test, kp_runner.runs[KP_PRE_POST][kp_runner.opt], (unsigned long)least);
 	KUNIT_EXPECT_GE(test, kp_count.of_table, KP_TABLE_MIN);
-}
-
-KP_CASE(kp_fuzz_breakpoints, kp_fuzz(test, false))
-
-static void kp_fuzz_jumps(struct kunit *test)
-{
-	if (!boost)
-		kunit_skip(test, "without boosting there are no jumps");
-	kp_fuzz(test, true);
 }
 
 static int kp_fuzz_init(struct kunit *test)
 {
+	void *text = kp_fuzz_text;
+	int i;
+
+	/* objtool expects an endbr at an address that the compiler calculates. */
+	OPTIMIZER_HIDE_VAR(text);
 	kernel.insn_decode = kp_function(test, "insn_decode");
 	kernel.text_poke = kp_function(test, "text_poke");
 	kernel.text_poke_sync = kp_function(test, "text_poke_sync");
 	kernel.text_mutex = kp_symbol(test, "text_mutex");
+	kp_runner.rounds = 3;
+	kp_runner.place = kp_place;
 	kp_targets = vcalloc(KP_FUZZ_TARGETS, sizeof(*kp_targets));
 	if (!kp_targets)
 		return -ENOMEM;
+	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
+		/* kp_fuzz_text() itself only gives the text a symbol: the targets follow it. */
+		kp_targets[i].run.start = text + (i + 1) * KP_FUZZ_SIZE;
+		if (!kp_insn_alloc(&kp_targets[i].run))
+			return -ENOMEM;
+	}
 	/* Per-CPU values are compared, so stay on one CPU. */
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 }
 
 static void kp_fuzz_exit(struct kunit *test)
 {
-	kp_unregister(NULL);
+	int i;
+
+	for (i = 0; kp_targets && i < KP_FUZZ_TARGETS; i++)
+		kp_insn_free(&kp_targets[i].run);
 	vfree(kp_targets);
 	kp_targets = NULL;
 }
 
 static struct kunit_case kp_fuzz_cases[] = {
-	KUNIT_CASE_SLOW(kp_fuzz_breakpoints),
-	KUNIT_CASE_SLOW(kp_fuzz_jumps),
+	KUNIT_CASE_SLOW(kp_fuzz_random),
 	{}
 };
 
-static KP_SUITE(kp_fuzz, "kprobes_fuzz", .init = kp_fuzz_init, .exit = kp_fuzz_exit);
-
-KP_SUITES("KUnit suite: random instructions run probed as they run bare", &kp_fuzz_suite);
+KP_ONLY_SUITE(kp_fuzz, "kprobes_fuzz",
+	      "KUnit suite: random instructions run probed as they run bare",
+	      .init = kp_fuzz_init, .exit = kp_fuzz_exit);

@@ -46,6 +46,11 @@
 /* Memory for operands: bx, bp, si, di, r12 and r13 point into it. */
 #define KP_MEM		1024
 
+/* Code after an instruction may store one of these in kp_insn_way; 0 until it does. */
+#define KP_WENT_ON	1	/* the next instruction */
+#define KP_TAKEN	2	/* the target of a branch */
+#define KP_FIXED_UP	3	/* the fix-up of an exception */
+
 /* Expand @group for each group of cases. Each group is one KUnit case. */
 #ifdef CONFIG_X86_64
 #define KP_GROUPS_32(group)
@@ -63,6 +68,7 @@
 #ifndef __ASSEMBLY__
 
 #include <asm/processor-flags.h>
+#include "fuzz_random.h"
 #include "kp_test.h"
 
 #define KP_ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
@@ -74,11 +80,14 @@ struct kp_vector {
 	u8 byte[64];
 };
 
+/* @way: what the code after an instruction has stored in kp_insn_way */
 struct kp_state {
 	unsigned long reg[KP_REGS];
 	u8 stack[KP_STACK];
 	u8 mem[KP_MEM];
 	struct kp_vector vector[KP_VECTORS];
+	u64 mmx[8];
+	u8 way;
 };
 
 /* Input and output of kp_insn_run() */
@@ -86,18 +95,84 @@ extern unsigned long kp_insn_in[KP_REGS];
 extern unsigned long kp_insn_out[KP_REGS];
 extern u8 kp_insn_stack[KP_STACK];
 extern u8 kp_insn_mem[KP_MEM];
+extern u8 kp_insn_way;
 
 void kp_insn_run(const void *start);
 
 /* The arithmetic flags, DF, IF and AC are random; a caller may change them. */
-void kp_insn_randomize(struct rnd_state *random, struct kp_state *in);
-/* @fpu: load and save vector registers, too. Stores the initial stack pointer in @in. */
-void kp_insn_run_state(struct kp_state *in, const void *start, bool fpu, struct kp_state *out);
+void kp_insn_randomize(struct fuzz_random *random, struct kp_state *in);
+/*
+ * @flags: with KP_FPU or KP_MMX, load and save vector registers, or those of MMX, too. Stores the
+ * initial stack pointer in @in.
+ */
+void kp_insn_run_state(struct kp_state *in, const void *start, u16 flags, struct kp_state *out);
+
+enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
+
+/* What both handlers got in a round, before optimisation */
+struct kp_shown {
+	struct pt_regs pre, post;
+};
+
+/*
+ * struct kp_insn - an instruction, its probe, and the results of its bare rounds
+ * @number: tells apart the random sequences of instructions
+ * @start, @probed, @next: where its code begins, the instruction itself, and the one after it
+ * @has_post: there is code between @next and the end
+ * @runs: the instruction can be executed; cleared when a round has failed
+ */
+struct kp_insn {
+	struct kprobe kp;
+	const char *name;
+	unsigned long number;
+	void *start, *probed, *next;
+	u16 flags;
+	bool has_post;
+	bool runs;
+	struct kp_state *bare;
+	struct kp_shown *shown;
+};
+
+/*
+ * struct kp_runner - how instructions are executed
+ * @rounds: how often each runs in each mode, with other values
+ * @seed: what the random values start from
+ * @opt: run them with jump-optimised probes, too, and compare with the other probes
+ * @place: changes the random values that an instruction starts with; or NULL
+ * @runs: counts by mode, without and with a jump
+ */
+struct kp_runner {
+	unsigned int rounds;
+	unsigned long seed;
+	bool opt;
+	void (*place)(struct kp_insn *insn, struct fuzz_random *random, struct kp_state *in);
+	unsigned long runs[KP_MODES][2];
+};
+
+extern struct kp_runner kp_runner;
+
+/* Allocate @insn->bare and @insn->shown. Return: false without memory. */
+bool kp_insn_alloc(struct kp_insn *insn);
+void kp_insn_free(struct kp_insn *insn);
+/* Prepare @insn->kp for registration. */
+void kp_insn_prepare(struct kp_insn *insn, enum kp_mode mode);
+/* Is @ret an error that the registration of a probe on an instruction may return? */
+bool kp_insn_may_refuse(int ret);
+/* Run struct kp_insn whose probes are @kps in all modes, and compare. */
+void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr);
+/* Fail if two values differ, or two results of a run from @in. Return: did they differ? */
+bool kp_insn_differ(struct kunit *test, const char *name, const char *mode, const char *what,
+		    unsigned long got, unsigned long wanted);
+bool kp_insn_results_differ(struct kunit *test, const struct kp_insn *insn, const char *mode,
+			    const struct kp_state *in, const struct kp_state *probed,
+			    const struct kp_state *bare);
 
 struct desc_ptr;
 void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was);
 extern kprobe_opcode_t kp_insn_use_idt_probed[];
 
+void kp_insn_load_mmx(const u64 *mmx);
+void kp_insn_save_mmx(u64 *mmx);
 void kp_insn_load_sse(const struct kp_vector *vector);
 void kp_insn_save_sse(struct kp_vector *vector);
 void kp_insn_load_avx(const struct kp_vector *vector);

@@ -148,6 +148,22 @@ VECTOR_FUNCTION save_avx, 0, vmovups, ymm
 VECTOR_FUNCTION load_avx512, 1, vmovups, zmm
 VECTOR_FUNCTION save_avx512, 0, vmovups, zmm
 
+/* void kp_insn_load_mmx(const u64 *), void kp_insn_save_mmx(u64 *) */
+SYM_FUNC_START(kp_insn_load_mmx)
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+	movq	8 * \i(%_ASM_ARG1), %mm\i
+.endr
+	RET
+SYM_FUNC_END(kp_insn_load_mmx)
+
+SYM_FUNC_START(kp_insn_save_mmx)
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+	movq	%mm\i, 8 * \i(%_ASM_ARG1)
+.endr
+	emms
+	RET
+SYM_FUNC_END(kp_insn_save_mmx)
+
 .macro ARRAY name:req, size:req
 SYM_DATA_START(\name)
 	.skip	\size
@@ -158,6 +174,7 @@ SYM_DATA_END(\name)
 	.balign	64
 ARRAY kp_insn_mem, KP_MEM
 ARRAY kp_insn_stack, KP_STACK
+ARRAY kp_insn_way, 8
 ARRAY kp_insn_in, (KP_REGS * WORD)
 ARRAY kp_insn_out, (KP_REGS * WORD)
 SYM_DATA_LOCAL(kp_insn_sp, _ASM_PTR 0)

@@ -22,6 +22,7 @@
 #define KP_NO_OPT	0x0800	/* must not be optimised */
 #define KP_EOPNOTSUPP	0x1000	/* refused since kprobes cannot execute it out of line */
 #define KP_PLACED	0x2000	/* the operands are for the fuzzers to place */
+#define KP_MMX		0x4000	/* uses mm0 to mm7; only together with KP_FPU */
 
 #ifndef __ASSEMBLY__
 
