@@ -397,7 +397,8 @@ static void kp_prepare(struct kp_target *t)
 	run->runs = true;
 }
 
-static void kp_place(struct kp_insn *run, struct fuzz_random *random, struct kp_state *in)
+static void kp_place(struct kp_insn *run, unsigned int round, struct fuzz_random *random,
+		     struct kp_state *in)
 {
 	const struct kp_target *t = container_of(run, struct kp_target, run);
 	unsigned long *reg = in->reg, taken = (unsigned long)run->start + KP_FUZZ_TAKEN, flags;
@@ -525,27 +526,14 @@ static int kp_fuzz_init(struct kunit *test)
 	kernel.text_mutex = kp_symbol(test, "text_mutex");
 	kp_runner.rounds = 3;
 	kp_runner.place = kp_place;
-	kp_targets = vcalloc(KP_FUZZ_TARGETS, sizeof(*kp_targets));
-	if (!kp_targets)
-		return -ENOMEM;
+	kp_targets = kp_vzalloc(test, KP_FUZZ_TARGETS * sizeof(*kp_targets));
 	for (i = 0; i < KP_FUZZ_TARGETS; i++) {
 		/* kp_fuzz_text() itself only gives the text a symbol: the targets follow it. */
 		kp_targets[i].run.start = text + (i + 1) * KP_FUZZ_SIZE;
-		if (!kp_insn_alloc(&kp_targets[i].run))
-			return -ENOMEM;
+		kp_insn_alloc(test, &kp_targets[i].run);
 	}
 	/* Per-CPU values are compared, so stay on one CPU. */
 	return set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
-}
-
-static void kp_fuzz_exit(struct kunit *test)
-{
-	int i;
-
-	for (i = 0; kp_targets && i < KP_FUZZ_TARGETS; i++)
-		kp_insn_free(&kp_targets[i].run);
-	vfree(kp_targets);
-	kp_targets = NULL;
 }
 
 static struct kunit_case kp_fuzz_cases[] = {
@@ -555,4 +543,4 @@ static struct kunit_case kp_fuzz_cases[] = {
 
 KP_ONLY_SUITE(kp_fuzz, "kprobes_fuzz",
 	      "KUnit suite: random instructions run probed as they run bare",
-	      .init = kp_fuzz_init, .exit = kp_fuzz_exit);
+	      .init = kp_fuzz_init);

@@ -107,7 +107,8 @@ void kp_insn_randomize(struct fuzz_random *random, struct kp_state *in);
  */
 void kp_insn_run_state(struct kp_state *in, const void *start, u16 flags, struct kp_state *out);
 
-enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_MODES };
+/* Handlers: none, pre, pre and post, ...; those of the last two are set by kp_runner.prepare() */
+enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };
 
 /* What both handlers got in a round, before optimisation */
 struct kp_shown {
@@ -137,35 +138,40 @@ struct kp_insn {
  * struct kp_runner - how instructions are executed
  * @rounds: how often each runs in each mode, with other values
  * @seed: what the random values start from
+ * @modes: number of modes
  * @opt: run them with jump-optimised probes, too, and compare with the other probes
- * @place: changes the random values that an instruction starts with; or NULL
  * @runs: counts by mode, without and with a jump
+ * @place: changes the random values that a round starts with
+ * @prepare: changes a probe before it is registered
+ * @check: returns false if a round has failed that has seemed right
+ *
+ * The functions may be NULL.
  */
 struct kp_runner {
 	unsigned int rounds;
 	unsigned long seed;
+	enum kp_mode modes;
 	bool opt;
-	void (*place)(struct kp_insn *insn, struct fuzz_random *random, struct kp_state *in);
 	unsigned long runs[KP_MODES][2];
+	void (*place)(struct kp_insn *insn, unsigned int round, struct fuzz_random *random,
+		      struct kp_state *in);
+	void (*prepare)(struct kp_insn *insn, enum kp_mode mode);
+	bool (*check)(struct kunit *test, struct kp_insn *insn, enum kp_mode mode,
+		      unsigned int round, const struct kp_state *in);
 };
 
 extern struct kp_runner kp_runner;
 
-/* Allocate @insn->bare and @insn->shown. Return: false without memory. */
-bool kp_insn_alloc(struct kp_insn *insn);
-void kp_insn_free(struct kp_insn *insn);
+/* Allocate @insn->bare and @insn->shown until the end of the case. */
+void kp_insn_alloc(struct kunit *test, struct kp_insn *insn);
 /* Prepare @insn->kp for registration. */
 void kp_insn_prepare(struct kp_insn *insn, enum kp_mode mode);
 /* Is @ret an error that the registration of a probe on an instruction may return? */
 bool kp_insn_may_refuse(int ret);
 /* Run struct kp_insn whose probes are @kps in all modes, and compare. */
 void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr);
-/* Fail if two values differ, or two results of a run from @in. Return: did they differ? */
-bool kp_insn_differ(struct kunit *test, const char *name, const char *mode, const char *what,
-		    unsigned long got, unsigned long wanted);
-bool kp_insn_results_differ(struct kunit *test, const struct kp_insn *insn, const char *mode,
-			    const struct kp_state *in, const struct kp_state *probed,
-			    const struct kp_state *bare);
+/* Let the case fail if two values differ, in the current round. Return: do they differ? */
+bool kp_insn_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted);
 
 struct desc_ptr;
 void kp_insn_use_idt(const struct desc_ptr *idt, const struct desc_ptr *was);

@@ -28,24 +28,6 @@ MODULE_PARM_DESC(skip, "no instructions with this in their names");
 KP_MODULE_PARAM(bool, stepped, false,
 		"copies are single-stepped, which needs int3 to work after them");
 
-/* The group's instructions, and their probes */
-static struct {
-	struct kp_insn *insns;
-	struct kprobe **kps;
-	int nr;
-} kp_group;
-
-static void kp_group_free(void *unused)
-{
-	int i;
-
-	for (i = 0; i < (kp_runner.opt ? kp_group.nr : 1); i++)
-		kp_insn_free(&kp_group.insns[i]);
-	vfree(kp_group.insns);
-	vfree(kp_group.kps);
-	memset(&kp_group, 0, sizeof(kp_group));
-}
-
 static bool kp_is_chosen(const char *name)
 {
 	return strstr(name, only) && !(*skip && strstr(name, skip));
@@ -58,15 +40,12 @@ static void *kp_text(u32 offset)
 
 static void kp_run_group(struct kunit *test, int group)
 {
-	int i, nr, lacking = 0;
+	struct kp_insn *insns = kp_vzalloc(test, kp_insn_nr * sizeof(*insns));
+	struct kprobe **kps = kp_vzalloc(test, kp_insn_nr * sizeof(*kps));
+	int i, each, nr = 0, lacking = 0;
 
-	kp_group.insns = vcalloc(kp_insn_nr, sizeof(*kp_group.insns));
-	KUNIT_ASSERT_NOT_NULL(test, kp_group.insns);
-	kp_at_end(test, kp_group_free, NULL);
-	kp_group.kps = vcalloc(kp_insn_nr, sizeof(*kp_group.kps));
-	KUNIT_ASSERT_NOT_NULL(test, kp_group.kps);
 	for (i = 0; i < kp_insn_nr; i++) {
-		struct kp_insn *insn = &kp_group.insns[kp_group.nr];
+		struct kp_insn *insn = &insns[nr];
 		const struct kp_insn_case *c = &kp_insn_cases[i];
 		const char *name = kp_insn_names + c->name;
 		bool has_it;
@@ -79,21 +58,20 @@ static void kp_run_group(struct kunit *test, int group)
 			.probed = kp_text(c->probed), .next = kp_text(c->next), .flags = c->flags,
 			.has_post = c->has_post, .runs = has_it && !(c->flags & KP_REFUSED),
 			/* Without opt, instructions run one at a time, and share these. */
-			.bare = kp_group.insns->bare, .shown = kp_group.insns->shown,
+			.bare = insns->bare, .shown = insns->shown,
 		};
-		kp_group.kps[kp_group.nr++] = &insn->kp;
-		if (kp_runner.opt || kp_group.nr == 1)
-			KUNIT_ASSERT_TRUE(test, kp_insn_alloc(insn));
+		kps[nr++] = &insn->kp;
+		if (kp_runner.opt || nr == 1)
+			kp_insn_alloc(test, insn);
 		lacking += !has_it;
 	}
-	if (!kp_group.nr)
+	if (!nr)
 		kunit_skip(test, "no instruction is chosen");
 	/* With opt, register all: one wait is enough for all jumps. */
-	nr = kp_runner.opt ? kp_group.nr : 1;
-	for (i = 0; i < kp_group.nr; i += nr)
-		kp_insn_run_all(test, &kp_group.kps[i], nr);
-	kunit_info(test, "%d instructions, of which this processor lacks %d\n", kp_group.nr,
-		   lacking);
+	each = kp_runner.opt ? nr : 1;
+	for (i = 0; i < nr; i += each)
+		kp_insn_run_all(test, &kps[i], each);
+	kunit_info(test, "%d instructions, of which this processor lacks %d\n", nr, lacking);
 }
 
 /* Stay on one CPU: per-CPU values and addresses are compared. */

@@ -12,9 +12,11 @@
 #include "kp_insn.h"
 #include "kp_opt.h"
 
-struct kp_runner kp_runner = { .rounds = 8, .seed = 1 };
+struct kp_runner kp_runner = { .rounds = 8, .seed = 1, .modes = KP_PRE_FAULT };
 
-static const char *const kp_mode_names[] = { "bare", "pre", "pre and post" };
+static const char *const kp_mode_names[KP_MODES] = {
+	"bare", "pre", "pre and post", "pre and fault", "all three",
+};
 
 /* The current instruction. Instructions run one at a time, since all use the same memory. */
 static struct {
@@ -155,45 +157,49 @@ static void __kprobes kp_insn_post(struct kprobe *p, struct pt_regs *regs, unsig
 	kp.post++;
 }
 
+static bool kp_has_post(enum kp_mode mode)
+{
+	return mode == KP_PRE_POST || mode == KP_ALL_THREE;
+}
+
 void kp_insn_prepare(struct kp_insn *insn, enum kp_mode mode)
 {
 	memset(&insn->kp, 0, sizeof(insn->kp));
 	insn->kp.addr = insn->probed;
 	insn->kp.pre_handler = kp_insn_pre;
-	if (mode == KP_PRE_POST)
+	if (kp_has_post(mode))
 		insn->kp.post_handler = kp_insn_post;
+	if (kp_runner.prepare)
+		kp_runner.prepare(insn, mode);
 }
 
 /* The bits of a register that must be the same after each run */
-static unsigned long kp_reg_mask(const struct kp_insn *insn, int reg)
+static unsigned long kp_reg_mask(int reg)
 {
+	u16 flags = kp.insn->flags;
+
 	switch (reg) {
 	case KP_AX:
-		return insn->flags & KP_ANY_AX ? 0 : ~0UL;
+		return flags & KP_ANY_AX ? 0 : ~0UL;
 	case KP_DX:
-		return insn->flags & KP_ANY_DX ? 0 : ~0UL;
+		return flags & KP_ANY_DX ? 0 : ~0UL;
 	case KP_FLAGS:
-		return KP_COMPARED & ~(insn->flags & KP_ANY_FLAGS ? KP_ARITHMETIC : 0UL);
+		return KP_COMPARED & ~(flags & KP_ANY_FLAGS ? KP_ARITHMETIC : 0UL);
 	}
 	return ~0UL;
 }
 
-bool kp_insn_differ(struct kunit *test, const char *name, const char *mode, const char *what,
-		    unsigned long got, unsigned long wanted)
+bool kp_insn_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted)
 {
 	if (got == wanted)
 		return false;
-	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", name, mode, what, got, wanted);
+	KUNIT_FAIL(test, "%s, %s: %s is %lx, not %lx\n", kp.insn->name, kp_mode_names[kp.mode],
+		   what, got, wanted);
 	return true;
 }
 
-static bool kp_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted)
-{
-	return kp_insn_differ(test, kp.insn->name, kp_mode_names[kp.mode], what, got, wanted);
-}
-
-static bool kp_bytes_differ(struct kunit *test, const char *name, const char *mode,
-			    const char *what, const void *got, const void *wanted, int from, int to)
+static bool kp_bytes_differ(struct kunit *test, const char *what, const void *got,
+			    const void *wanted, int from, int to)
 {
 	const u8 *a = got, *b = wanted;
 	char byte[40];
@@ -203,36 +209,33 @@ static bool kp_bytes_differ(struct kunit *test, const char *name, const char *mo
 	while (a[from] == b[from])
 		from++;
 	snprintf(byte, sizeof(byte), "byte %d of %s", from, what);
-	return kp_insn_differ(test, name, mode, byte, a[from], b[from]);
+	return kp_insn_differ(test, byte, a[from], b[from]);
 }
 
-bool kp_insn_results_differ(struct kunit *test, const struct kp_insn *insn, const char *mode,
-			    const struct kp_state *in, const struct kp_state *probed,
-			    const struct kp_state *bare)
+static bool kp_results_differ(struct kunit *test, const struct kp_state *bare)
 {
-	int sp = (int)(bare->reg[KP_SP] - in->reg[KP_SP]) + KP_STACK_TOP;
-	const char *name = insn->name;
+	const struct kp_state *probed = &kp.probed;
+	int sp = (int)(bare->reg[KP_SP] - kp.in.reg[KP_SP]) + KP_STACK_TOP;
 	int reg;
 
-	if (kp_insn_differ(test, name, mode, "way", probed->way, bare->way))
+	if (kp_insn_differ(test, "way", probed->way, bare->way))
 		return true;
 	for (reg = 0; reg < KP_REGS; reg++) {
-		unsigned long mask = kp_reg_mask(insn, reg);
+		unsigned long mask = kp_reg_mask(reg);
 
-		if (kp_insn_differ(test, name, mode, kp_pt_regs[reg].name, probed->reg[reg] & mask,
+		if (kp_insn_differ(test, kp_pt_regs[reg].name, probed->reg[reg] & mask,
 				   bare->reg[reg] & mask))
 			return true;
 	}
 	/* Interrupts may write below the last stack pointer or, with KP_GAP, the first one. */
-	if (insn->flags & KP_GAP)
+	if (kp.insn->flags & KP_GAP)
 		sp = max(sp, KP_STACK_TOP);
-	return kp_bytes_differ(test, name, mode, "the stack", probed->stack, bare->stack,
+	return kp_bytes_differ(test, "the stack", probed->stack, bare->stack,
 			       clamp(sp, 0, KP_STACK), KP_STACK) ||
-		kp_bytes_differ(test, name, mode, "memory", probed->mem, bare->mem, 0, KP_MEM) ||
-		kp_bytes_differ(test, name, mode, "vector registers", probed->vector, bare->vector,
-				0, sizeof(bare->vector)) ||
-		kp_bytes_differ(test, name, mode, "mm0 to mm7", probed->mmx, bare->mmx, 0,
-				sizeof(bare->mmx));
+		kp_bytes_differ(test, "memory", probed->mem, bare->mem, 0, KP_MEM) ||
+		kp_bytes_differ(test, "vector registers", probed->vector, bare->vector, 0,
+				sizeof(bare->vector)) ||
+		kp_bytes_differ(test, "mm0 to mm7", probed->mmx, bare->mmx, 0, sizeof(bare->mmx));
 }
 
 /* Did a handler get registers that differ from @state? */
@@ -243,7 +246,7 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 	int reg;
 
 	for (reg = 0; reg < KP_SHOWN_REGS; reg++) {
-		unsigned long mask = kp_reg_mask(kp.insn, reg);
+		unsigned long mask = kp_reg_mask(reg);
 		unsigned long shown = *(unsigned long *)((void *)regs + kp_pt_regs[reg].offset);
 
 		/* A selector in struct pt_regs has 16 bits: ignore the rest of the word. */
@@ -252,7 +255,7 @@ static bool kp_shown_differ(struct kunit *test, const struct pt_regs *regs,
 		if (!((shown ^ state->reg[reg]) & mask))
 			continue;
 		snprintf(what, sizeof(what), "%s in the %s_handler", kp_pt_regs[reg].name, handler);
-		return kp_differ(test, what, shown & mask, state->reg[reg] & mask);
+		return kp_insn_differ(test, what, shown & mask, state->reg[reg] & mask);
 	}
 	return false;
 }
@@ -261,20 +264,21 @@ static bool kp_round_fails(struct kunit *test, const struct kp_state *bare)
 {
 	const struct kp_insn *insn = kp.insn;
 	int hits = insn->flags & KP_HITS_AGAIN ? 5 : 1;
-	bool post = kp.mode == KP_PRE_POST && bare->way != KP_FIXED_UP;
+	bool post = kp_has_post(kp.mode) && bare->way != KP_FIXED_UP;
 
-	if (kp_differ(test, "number of pre_handler calls", kp.pre, hits) ||
-	    kp_differ(test, "number of post_handler calls", kp.post, post ? hits : 0) ||
-	    kp_differ(test, "flags of the post_handler", kp.post_flags, 0) ||
-	    kp_insn_results_differ(test, insn, kp_mode_names[kp.mode], &kp.in, &kp.probed, bare) ||
-	    kp_differ(test, "ip in the pre_handler", kp.pre_regs.ip,
-		      (unsigned long)insn->probed + 1))
+	if (kp_insn_differ(test, "number of pre_handler calls", kp.pre, hits) ||
+	    kp_insn_differ(test, "number of post_handler calls", kp.post, post ? hits : 0) ||
+	    kp_insn_differ(test, "flags of the post_handler", kp.post_flags, 0) ||
+	    kp_results_differ(test, bare) ||
+	    kp_insn_differ(test, "ip in the pre_handler", kp.pre_regs.ip,
+			   (unsigned long)insn->probed + 1))
 		return true;
 	if (insn->start == insn->probed && kp_shown_differ(test, &kp.pre_regs, &kp.in, "pre"))
 		return true;
 	if (!post || insn->flags & KP_BRANCH || bare->way == KP_TAKEN)
 		return false;
-	if (kp_differ(test, "ip in the post_handler", kp.post_regs.ip, (unsigned long)insn->next))
+	if (kp_insn_differ(test, "ip in the post_handler", kp.post_regs.ip,
+			   (unsigned long)insn->next))
 		return true;
 	return !insn->has_post && kp_shown_differ(test, &kp.post_regs, bare, "post");
 }
@@ -287,9 +291,9 @@ static struct pt_regs kp_comparable(const struct pt_regs *from)
 {
 	struct pt_regs regs = *from;
 
-	regs.ax &= kp_reg_mask(kp.insn, KP_AX);
-	regs.dx &= kp_reg_mask(kp.insn, KP_DX);
-	regs.flags &= kp_reg_mask(kp.insn, KP_FLAGS);
+	regs.ax &= kp_reg_mask(KP_AX);
+	regs.dx &= kp_reg_mask(KP_DX);
+	regs.flags &= kp_reg_mask(KP_FLAGS);
 #ifdef CONFIG_X86_32
 	regs.__dsh = 0;
 	regs.__esh = 0;
@@ -333,7 +337,7 @@ static bool kp_one_round(struct kunit *test, struct kp_insn *insn, unsigned int 
 
 	kp_insn_randomize(&kp.random, &kp.in);
 	if (kp_runner.place)
-		kp_runner.place(insn, &kp.random, &kp.in);
+		kp_runner.place(insn, round, &kp.random, &kp.in);
 	if (insn->flags & KP_IRQS_ON)
 		kp.in.reg[KP_FLAGS] |= X86_EFLAGS_IF;
 	kp.pre = 0;
@@ -342,10 +346,12 @@ static bool kp_one_round(struct kunit *test, struct kp_insn *insn, unsigned int 
 	kp_insn_run_state(&kp.in, insn->start, insn->flags,
 			  kp.mode == KP_BARE ? &insn->bare[round] : &kp.probed);
 	kp_runner.runs[kp.mode][optimized]++;
+	if (kp.mode != KP_BARE && kp_round_fails(test, &insn->bare[round]))
+		return false;
+	if (kp_runner.check && !kp_runner.check(test, insn, kp.mode, round, &kp.in))
+		return false;
 	if (kp.mode == KP_BARE)
 		return true;
-	if (kp_round_fails(test, &insn->bare[round]))
-		return false;
 	if (!optimized) {
 		*shown = (struct kp_shown){ kp.pre_regs, kp.post_regs };
 		return true;
@@ -428,7 +434,7 @@ static void kp_unregister(void *unused)
 void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr)
 {
 	kp_registered.kps = kps;
-	for (kp.mode = KP_BARE; kp.mode < KP_MODES; kp.mode++) {
+	for (kp.mode = KP_BARE; kp.mode < kp_runner.modes; kp.mode++) {
 		if (kp_runner.opt)
 			KUNIT_ASSERT_EQ(test, kp_opt_switch(false), 0);
 		if (kp.mode != KP_BARE) {
@@ -448,15 +454,8 @@ void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr)
 	}
 }
 
-bool kp_insn_alloc(struct kp_insn *insn)
+void kp_insn_alloc(struct kunit *test, struct kp_insn *insn)
 {
-	insn->bare = vcalloc(kp_runner.rounds, sizeof(*insn->bare));
-	insn->shown = vcalloc(kp_runner.rounds, sizeof(*insn->shown));
-	return insn->bare && insn->shown;
-}
-
-void kp_insn_free(struct kp_insn *insn)
-{
-	vfree(insn->bare);
-	vfree(insn->shown);
+	insn->bare = kp_vzalloc(test, kp_runner.rounds * sizeof(*insn->bare));
+	insn->shown = kp_vzalloc(test, kp_runner.rounds * sizeof(*insn->shown));
 }
