@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, splits the
-# series into its patches, applies the mutants, and looks for tests without a suite. None of these
-# may report anything. Then litmus.sh checks the barriers, and scripts.sh tests the tests' own
-# scripts, which needs no guest.
+# Runs checkpatch, sparse, kernel-doc, Sphinx, coccinelle and shellcheck over our files, builds the
+# fuzzer, splits the series into its patches, applies the mutants, and looks for tests without a
+# suite. None of these may report anything. Then litmus.sh checks the barriers, and scripts.sh tests
+# the tests' own scripts, which needs no guest.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-need_packages shellcheck sparse perl gcc make binutils python3-sphinx coccinelle
+need_packages shellcheck sparse perl gcc libc6-dev make gawk binutils python3-sphinx coccinelle
 "$TOP/series/scripts/build.sh" default config
 
 # verdict NAME LOG: the check has passed if its log is empty
@@ -101,6 +101,13 @@ EOF
 		include/linux/probepoint.h)
 } >"$log" 2>&1 || echo "spatch failed" >>"$log"
 verdict "double loads" "$log"
+
+say "fuzz: its programs build from the kernel's files"
+log=$OUT/log/fuzz-build.log
+need_multilib
+make -s -C "$OUT/linux/$SELFTESTS/fuzz" O="$OUT/fuzz" >"$log" 2>&1 </dev/null ||
+	echo "make failed" >>"$log"
+verdict "fuzz" "$log"
 
 say "configurations: what of the variant default breaks first without others"
 log=$OUT/log/configs-quick.log
