@@ -8,7 +8,9 @@
 #include "../../../../../arch/x86/include/asm/asm.h"
 
 /* In place of headers that the Makefile replaces */
+#ifndef ANNOTATE_RETPOLINE_SAFE
 #define ANNOTATE_RETPOLINE_SAFE
+#endif
 #define ENDBR
 #define RET			ret
 #define __KERNEL_CS		0x10

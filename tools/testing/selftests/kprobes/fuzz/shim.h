@@ -55,6 +55,7 @@ typedef long long s64, __s64;
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(t, a, b)		min((t)(a), (t)(b))
+#define offset_in_page(p)	((unsigned long)(p) & (PAGE_SIZE - 1))
 #define swap(a, b)		do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 #define BUG_ON(x)		do { if (x) __builtin_trap(); } while (0)
 #define WARN_ONCE(x, ...)	BUG_ON(x)
@@ -180,7 +181,6 @@ static inline bool is_endbr(u32 v)
 #define alternatives_text_reserved(from, to) 0
 
 #define PAGE_SIZE		4096
-#define offset_in_page(p)	((unsigned long)(p) & (PAGE_SIZE - 1))
 #define EXECMEM_KPROBES		0
 #define execmem_alloc(type, size) NULL
 #define execmem_free(p)		do { } while (0)
@@ -207,6 +207,7 @@ struct kprobe {
 	kprobe_opcode_t opcode;
 };
 
+#include "../../../../../arch/x86/include/asm/text-patching.h"
 #include "../../../../../arch/x86/include/asm/probepoint.h"
 
 struct probepoint {
