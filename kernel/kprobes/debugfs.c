@@ -48,7 +48,7 @@ static struct probepoint *kprobe_list_find(unsigned long next)
 	return probepoint_lower_bound(next);
 }
 
-/* seq_file continues at the position that kprobe_list_next() has stored last, or begins again at 0. */
+/* seq_file continues at the position that kprobe_list_next() stored last, or starts again at 0. */
 static void *kprobe_list_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_position *at = m->private;
