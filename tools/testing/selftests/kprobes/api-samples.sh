@@ -130,8 +130,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# `cat` makes the eleventh call: it opens the sample's file. On the CPU of that call, the last
-# string is the name of that file.
+# The eleventh call is `cat` opening the sample's file. Its name is the last string of that CPU.
 shows_user_string() {
 	load_sample
 	opens 10
