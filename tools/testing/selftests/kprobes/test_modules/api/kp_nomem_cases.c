@@ -457,6 +457,33 @@ static void kp_nomem_optimize(struct kunit *test)
 }
 #endif
 
+/* A batch fails as a whole, but a probe that waits keeps its own reason: its module is not there. */
+static void kp_nomem_waiting(struct kunit *test)
+{
+	static const struct kp_plan one = { .nr = 1 };
+	struct kprobe waits, *both[] = { &waits, &kp_probe[0].rp.kp };
+	unsigned int nth = 0;
+	bool failed = true;
+
+	kp_plan = &one;
+	while (failed) {
+		kp_fill();
+		waits = (struct kprobe) {
+			.symbol_name = "kp_no_module:function", .flags = KPROBE_FLAG_WAIT,
+		};
+		kp_nomem_begin(false, ++nth);
+		if (!register_kprobes(both, ARRAY_SIZE(both))) {
+			unregister_kprobes(both, ARRAY_SIZE(both));
+			failed = kp_nomem_end();
+			continue;
+		}
+		KUNIT_ASSERT_TRUE(test, kp_nomem_end());
+		KUNIT_EXPECT_EQ(test, both[1]->refusal, KPROBE_REASON_NO_MEMORY);
+		KUNIT_EXPECT_EQ(test, waits.refusal, KPROBE_REASON_NO_SYMBOL);
+	}
+	KUNIT_EXPECT_GT(test, nth, 2);
+}
+
 static struct kunit_case kp_nomem_cases[] = {
 	KUNIT_CASE(kp_nomem_kprobe),
 	KUNIT_CASE_SLOW(kp_nomem_kprobe_entry),
@@ -466,6 +493,7 @@ static struct kunit_case kp_nomem_cases[] = {
 	KUNIT_CASE_SLOW(kp_nomem_kretprobe_entry),
 	KUNIT_CASE_SLOW(kp_nomem_kretprobes),
 	KUNIT_CASE_SLOW(kp_nomem_kretprobes_entries),
+	KUNIT_CASE(kp_nomem_waiting),
 	KUNIT_CASE(kp_nomem_join),
 	KUNIT_CASE_SLOW(kp_nomem_join_entry),
 	KUNIT_CASE(kp_nomem_enable),

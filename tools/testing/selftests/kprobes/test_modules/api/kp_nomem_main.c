@@ -128,6 +128,7 @@ static struct kp_site kp_sites[] = {
 	{ "kmem_cache_alloc_lru_noprof", 2 },
 	{ "kmem_cache_alloc_node_noprof", 1, 0, true },
 	{ "__vmalloc_node_range_noprof", 4, 0, true, true },
+	{ "pcpu_alloc_noprof", 3, 0, true, true },
 	{ "execmem_alloc", KP_NO_FLAGS, 0, true, true },
 	{ "set_memory_rox", KP_NO_FLAGS, -ENOMEM, false, true },
 };
@@ -215,6 +216,7 @@ static struct kprobe kp_frees[] = {
 	{ .symbol_name = "kfree", .pre_handler = kp_free_first },
 	{ .symbol_name = "vfree", .pre_handler = kp_free_first },
 	{ .symbol_name = "vfree_atomic", .pre_handler = kp_free_first },
+	{ .symbol_name = "free_percpu", .pre_handler = kp_free_first },
 	{ .symbol_name = "execmem_free", .pre_handler = kp_free_first },
 	{ .symbol_name = "kmem_cache_free", .pre_handler = kp_free_second },
 	{ .symbol_name = "kmem_cache_free_bulk", .pre_handler = kp_free_bulk },
