@@ -578,6 +578,8 @@ static void kp_internal_exception(struct kunit *test)
 {
 	unsigned long copy, fixup = (unsigned long)kp_internal_other;
 
+	if (!IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER))
+		kunit_skip(test, "the kernel calls no fault_handlers");
 	kp_probe = (struct kprobe){
 		.addr = (void *)kp_internal_plain, .fault_handler = kp_count_exception,
 	};
