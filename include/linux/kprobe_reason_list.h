@@ -33,11 +33,11 @@ KPROBE_REFUSAL(KPROBE_REASON_JPROBE_HANDLER, -EINVAL,
 KPROBE_REFUSAL(KPROBE_REASON_NO_SYMBOL, -ENOENT,
 	       "there is no symbol of that name")
 KPROBE_REFUSAL(KPROBE_REASON_AMBIGUOUS, -EINVAL,
-	       "several symbols have the name")
+	       "several symbols have that name")
 KPROBE_REFUSAL(KPROBE_REASON_OFFSET_WRAPS, -EINVAL,
-	       "the offset leads beyond the end of the address space")
+	       "the offset is beyond the end of the address space")
 KPROBE_REFUSAL(KPROBE_REASON_OFFSET_BEYOND, -EINVAL,
-	       "the offset leads beyond the symbol, into the middle of another")
+	       "the offset is past the end of the symbol, in the middle of another")
 KPROBE_REFUSAL(KPROBE_REASON_NO_FUNCTION, -EINVAL,
 	       "no symbol of the kernel or of a module contains the address")
 KPROBE_REFUSAL(KPROBE_REASON_NO_TEXT, -EINVAL,

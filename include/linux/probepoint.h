@@ -357,7 +357,7 @@ void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kp
 /**
  * struct kprobe_symbol - the symbol that contains an address
  * @start: its address
- * @size: its size; 0 if there is none
+ * @size: its size; 0 if no symbol contains the address, and then the rest is not valid
  * @name: its name
  */
 struct kprobe_symbol {
@@ -454,7 +454,10 @@ bool kprobe_module_ready(const struct module *mod);
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
-/* The architecture provides these, or kernel/kprobes/legacy* does. */
+/*
+ * Hooks that the architecture provides. Without __ARCH_WANT_PROBEPOINT, the first is in
+ * kernel/kprobes/legacy*, and kernel/kprobes/legacy.h has what replaces the others.
+ */
 int arch_prepare_probepoint(struct probepoint *pp);
 #ifdef __ARCH_WANT_PROBEPOINT
 void arch_begin_kprobes(void);

@@ -179,7 +179,7 @@ static void explain_check(struct question *q)
 
 /*
  * If a probe would be accepted, would a return probe or a kprobe event be refused? kprobe_mutex has
- * been held since explain_check(). If several symbols have the name, a registration takes one of
+ * been held since explain_check(). If several symbols have that name, a registration takes one of
  * them; only the user knows which one is meant.
  */
 static void explain_check_clients(struct question *q)

@@ -28,7 +28,7 @@
 
 #include "internal.h"
 
-/* register_jprobes() and unregister_jprobes() cast arrays of jprobes to arrays of kprobes. */
+/* register_jprobes() and unregister_jprobes() cast arrays of pointers to jprobes. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
 /* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */

@@ -636,7 +636,7 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 
 	while (pp && optimizer_addr(pp) == jump->addr && pp->serial != jump->serial)
 		pp = probepoint_next(pp);
-	/* If there is none, the probepoint was freed during the check. */
+	/* No probepoint at the address has that serial: it was freed during the check. */
 	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;

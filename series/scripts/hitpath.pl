@@ -603,7 +603,7 @@ sub branches
 
 		return @found if @found || !@{$through{$whole}};
 	}
-	# A constant in a variable, such as pv_ops
+	# A call through a pointer in a variable, such as pv_ops: take its initial value.
 	if ($in && $variable{$in->[0]}) {
 		my ($file, $section, $offset) = split /:/, $variable{$in->[0]};
 

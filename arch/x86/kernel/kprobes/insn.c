@@ -110,8 +110,8 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
  *
  * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one, or
  * another one that a jump overlaps. What is read here does not change while this CPU has interrupts
- * off: the bytes of a probepoint are constant, and a jump stays in the text as long as there is a
- * detour buffer, or until arch_kprobes_sync() has interrupted all CPUs.
+ * off. The original bytes that a probepoint has saved are constant. Before the bytes of a jump are
+ * restored, or its detour buffer is freed, arch_kprobes_sync() has to interrupt this CPU.
  *
  * Context: any.
  */

@@ -181,9 +181,9 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 }
 
 /*
- * Called if the bytes from @addr to @end cannot be decoded. Are they only zeros? Then they are no
- * reason to refuse a jump: kallsyms counts the rest of the page as a part of a module's last
- * function.
+ * Called if no instruction can be decoded at @addr, before @end. Are there only zeros up to @end?
+ * Then they are no reason to refuse a jump: kallsyms counts the rest of the page as a part of a
+ * module's last function, and two zero bytes decode as an instruction, but one does not.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {

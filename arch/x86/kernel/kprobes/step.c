@@ -125,9 +125,10 @@ static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 }
 
 /*
- * Tell lockdep and the tracers that interrupts will be on. When a copy is stepped again, the
- * exit from its exception tells them that interrupts are off. The exit from the int3 that ends
- * the step restores the state that the int3 found, so it does not correct this.
+ * Tell lockdep and the tracers that interrupts will be on after the step. This is for a copy that
+ * raised an exception, and is executed again with interrupts off: the exit from that exception has
+ * told them that interrupts are off. The exit from the int3 that ends the step does not correct
+ * this, since it restores the state that the int3 found.
  */
 static void __kprobes step_note_interrupts_on(unsigned long ip)
 {

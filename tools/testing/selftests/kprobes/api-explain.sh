@@ -260,7 +260,7 @@ BLACKLISTED="the address is on the blacklist"
 NO_SYMBOL="there is no symbol of that name"
 NO_TEXT="neither the kernel nor a module has text at the address"
 NO_ADDRESS="no symbol of the kernel or of a module contains the address"
-BEYOND="the offset leads beyond the symbol, into the middle of another"
+BEYOND="the offset is past the end of the symbol, in the middle of another"
 DATA_SIZE="data_size is more than KRETPROBE_MAX_DATA_SIZE"
 INIT_FREED="the init text of the kernel has been freed"
 
@@ -280,7 +280,7 @@ refuses_locations() {
 	case $(answer address) in
 	0xffffffff???????? | 0x????????)
 		refused do_sys_openat2+0xffffffff -22 \
-			"the offset leads beyond the end of the address space"
+			"the offset is beyond the end of the address space"
 		;;
 	esac
 }
@@ -718,7 +718,7 @@ debug_messages_have_reasons() {
 	debug_has 0 "$BLACKLISTED" ctl_refused add 0 kp_tgt_nokprobe
 }
 
-AMBIGUOUS="several symbols have the name"
+AMBIGUOUS="several symbols have that name"
 
 # Ask for names that are ambiguous: of several functions in the kernel, of one function in each of
 # two modules, and of two functions in one module.

@@ -136,8 +136,8 @@ once_on() {
 	grep -q " [tT] $1\$" /proc/kallsyms && ctl_try add 10 "$1" once
 }
 
-# disabled_by WHAT: checks that probe 10, which was hit once, is disabled without a further hit, and
-# that probe 11, which is hit later, is disabled, too
+# disabled_by WHAT: probe 10 has disabled itself in its first hit: checks that it becomes disabled
+# without another hit. Then does the same with a new probe 11. WHAT is for messages.
 disabled_by() {
 	comes_true 20 is_disabled 10 || failed "$1: not disabled"
 	hits_are 10 1
@@ -208,8 +208,8 @@ around() {
 		}' /proc/kallsyms | sort -u
 }
 
-# plug N: takes CPU 1 offline and online. Then adds the functions of the probes 0 to N - 1 that were
-# hit to $TMP/hit, and removes these probes.
+# plug N: takes CPU 1 offline and online. Then adds the functions of those of the probes 0 to
+# N - 1 that were hit to $TMP/hit, and removes all N probes.
 plug() {
 	put $CPUS/cpu1/online 0
 	put $CPUS/cpu1/online 1

@@ -126,8 +126,8 @@ static struct task_struct *kp_mem_begin(struct kunit *test, void (*meanwhile)(vo
 }
 
 /*
- * Call this after kp_mem_begin() and the access. The access must have caused one page fault, and the
- * function that was passed to kp_mem_begin() no error.
+ * Call this after kp_mem_begin() and the access. The access must have caused one page fault, and
+ * the function that was passed to kp_mem_begin() must have found no error.
  */
 static void kp_mem_end(struct kunit *test, struct task_struct *task)
 {
