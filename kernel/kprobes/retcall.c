@@ -153,8 +153,8 @@ static __always_inline void kretprobe_give(struct kretprobe_instance *ri)
 	struct kretprobe_instance *none = NULL;
 
 	/*
-	 * Tell KCSAN that the accesses to the instance end here. The CPU needs no barrier: other
-	 * CPUs may take instances from @own, but never from @back.
+	 * Tell KCSAN that the accesses to the instance end here. The CPU needs no barrier for
+	 * @back, from which no other CPU takes instances. The exchange with @own is a barrier.
 	 */
 	kcsan_release();
 	if (likely(kretprobe_cache_try_cmpxchg(holder->back, NULL, ri)))

@@ -631,7 +631,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/*
 	 * With call depth tracking, RET is a return thunk that changes the arithmetic flags. The
 	 * function's own return has changed them already, so its caller does not rely on them.
-	 * Xen PV always takes popf, because of IOPL.
+	 * If one of KPROBE_UNSAFE_FLAGS is set, popf is used: on Xen PV always, which sets IOPL.
 	 */
 	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf gap=0 signal=0
 

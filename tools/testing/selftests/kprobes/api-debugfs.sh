@@ -108,6 +108,16 @@ enabled_off_keeps_state() {
 	ctl_del 10 11 12 13
 }
 
+# dd moves the offset of the open file: the kernel then reads the list from its start again.
+list_is_read_again() {
+	cat $KPROBES/list >"$TMP/all"
+	exec 3<$KPROBES/list
+	dd bs=40 count=1 <&3 >/dev/null 2>&1
+	dd bs=40 skip=1 count=1 <&3 >"$TMP/piece" 2>/dev/null
+	exec 3>&-
+	dd bs=40 skip=2 count=1 <"$TMP/all" 2>/dev/null | must cmp - "$TMP/piece"
+}
+
 is_marked_disabled() {
 	list_line "$1" | grep -q -F '[DISABLED]'
 }
@@ -378,7 +388,7 @@ addresses_are_hidden() {
 }
 
 setup
-ktap_set_plan 26
+ktap_set_plan 27
 load kp_target
 load kp_ctl
 ! has_missed || load kp_missed
@@ -387,6 +397,7 @@ check "probes registered" ctl_add "0 kp_target:kp_tgt_function" "1 kernel_clone"
 	"5 kp_tgt_function disabled" "6 do_exit"
 check "list shows every probe" list_is_complete
 check "list is sorted by address" list_is_sorted
+check "list can be read from another offset" list_is_read_again
 check "list has the documented format" list_has_format
 check "list names symbols, offsets and modules" list_names_symbols
 check "[DISABLED] follows enable and disable" marks_follow_switching

@@ -378,7 +378,8 @@ static void kp_check_function(const struct kp_function *function)
 
 /*
  * With @insns, unregister the first probe of each function, then the second of each, and so on.
- * Wait in between until no task can be in the instructions whose probes were removed.
+ * In between, wait until no task can be in the functions: a task that has hit the first probe of a
+ * pair must hit the second, too, since the hits of both are compared.
  */
 static int kp_functions_remove(const char *val, const struct kernel_param *param)
 {
