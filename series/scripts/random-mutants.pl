@@ -216,7 +216,8 @@ sub mutants
 # FILE:*
 my %scripts;
 for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
-	my ($script) = $path =~ m{([^/]+)\.txt$};
+	# SCRIPT@GUEST is what the script executes in a guest of its own.
+	my ($script) = $path =~ m{([^/@]+)[^/]*\.txt$};
 	push @{$scripts{$_}}, $script for split ' ', slurp($path);
 }
 my %skip = map { $_ => 1 } split ' ', slurp($dropped);
