@@ -457,7 +457,7 @@ static void kp_nomem_optimize(struct kunit *test)
 }
 #endif
 
-/* A batch fails as a whole, but a probe that waits keeps its own reason: its module is not there. */
+/* A batch fails as a whole, but a probe that waits keeps its reason: its module is not there. */
 static void kp_nomem_waiting(struct kunit *test)
 {
 	static const struct kp_plan one = { .nr = 1 };
