@@ -442,7 +442,8 @@ static bool x86_insn_has_immediate_0f(u8 opcode)
  * ModRM byte or the immediate. It does not know some hint instructions (0f 19, 0f 1d). And mov to
  * or from control and debug registers has no operand in memory, whatever the ModRM byte says.
  *
- * Return: false if the decoder is wrong. True for opcodes that the maps do not have.
+ * Return: false if the decoder may be wrong. Of opcodes that are in no map of this file, it says
+ * nothing: they are refused anyway.
  */
 bool x86_insn_length_known(struct insn *insn)
 {

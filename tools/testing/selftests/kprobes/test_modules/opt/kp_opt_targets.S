@@ -88,7 +88,10 @@ SYM_TYPED_FUNC_START(kp_opt_empty_clears)
 	RET
 SYM_FUNC_END(kp_opt_empty_clears)
 
-/* Not empty: the first one writes to memory, the second one jumps to another function. */
+/*
+ * arch_post_is_empty() must not take these for empty: the first one writes to memory, the second one
+ * jumps to an empty function, but jumps are not followed.
+ */
 SYM_TYPED_FUNC_START(kp_opt_post_writes)
 	push	%_ASM_BP
 	mov	%_ASM_SP, %_ASM_BP
