@@ -57,8 +57,8 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
  * kprobe_symbol_at() - find the symbol that contains an address
  * @addr: an address that kprobe_find_place() has found since kprobe_mutex was taken
  *
- * last_symbol was set since kprobe_mutex was taken. Until the mutex is released, its module cannot be
- * unloaded, nor another one be loaded at @addr: the notifiers of modules wait for the mutex.
+ * last_symbol was set since kprobe_mutex was taken. Until the mutex is released, its module cannot
+ * be unloaded, nor another one be loaded at @addr: the notifiers of modules wait for the mutex.
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */

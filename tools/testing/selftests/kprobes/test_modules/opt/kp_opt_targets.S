@@ -89,8 +89,8 @@ SYM_TYPED_FUNC_START(kp_opt_empty_clears)
 SYM_FUNC_END(kp_opt_empty_clears)
 
 /*
- * arch_post_is_empty() must not take these for empty: the first one writes to memory, the second one
- * jumps to an empty function, but jumps are not followed.
+ * arch_post_is_empty() must not take these for empty: the first one writes to memory; the second
+ * one jumps to an empty function, but jumps are not followed.
  */
 SYM_TYPED_FUNC_START(kp_opt_post_writes)
 	push	%_ASM_BP
