@@ -75,7 +75,8 @@ static int event_search(struct symbol_search *search)
 
 	if (search->nr < SEARCH_ALL) {
 		for (*i = 0; *i < search->nr; ++*i) {
-			if (fatal_signal_pending(current))
+			/* A search for one name is short. */
+			if (search->nr > 1 && fatal_signal_pending(current))
 				return -EINTR;
 			if (!strchr(search->syms[*i], ':'))
 				kallsyms_on_each_match_symbol(event_count_match, search->syms[*i],
