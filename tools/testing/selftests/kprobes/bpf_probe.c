@@ -6,13 +6,13 @@
  *	bpf_probe [-r] [-w] [-i ADDRESS|-c COOKIE] [-e ERRNO -f FROM] [-K N]
  *		FUNCTION[+OFFSET] COMMAND
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
- *	bpf_probe -v VALUE [-l] [-r] [-m|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
+ *	bpf_probe -v VALUE [-l] [-r] [-m|-S|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
  *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-F FLAGS] FILE COMMAND
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m
- * through kprobe.multi, with -x as fentry, which needs BTF; with -r to returns. With -w,
- * MODULE:FUNCTION waits until the module is loaded.
+ * through kprobe.multi, with -S as a kprobe.session, with -x as fentry, which needs BTF; with -r to
+ * returns. With -w, MODULE:FUNCTION waits until the module is loaded.
  *
  * It counts the hits, and adds up the first arguments, or the results, as 32-bit numbers. With -i
  * it counts the hits for which bpf_get_func_ip() returns ADDRESS, with -c those for which
@@ -494,7 +494,7 @@ static int link_function(int program, const char *function)
 	__u64 symbol = (uintptr_t)function;
 	union bpf_attr attr = { };
 
-	if (way == MULTI) {
+	if (way != TRAMPOLINE) {
 		attr.link_create.kprobe_multi.cnt = 1;
 		attr.link_create.kprobe_multi.syms = (uintptr_t)&symbol;
 	}

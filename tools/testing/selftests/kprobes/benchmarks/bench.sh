@@ -168,6 +168,7 @@ for file in $*; do
 		cost bpf_break program -v 0 "kp_bench_called\$inside"
 		cost bpf_multi program -v 0 -m kp_bench_called
 		cost bpf_multi_return program -v 0 -m -r kp_bench_called
+		cost bpf_session program -v 0 -S kp_bench_called
 		if [ -w \$optimization ]; then
 			echo 1 >\$optimization
 			cost bpf_jump program_by_jump -v 0 "kp_bench_called\$inside"
@@ -306,6 +307,7 @@ table()
 |1:bpf_break|kprobe inside, by breakpoint
 |1:bpf_multi|kprobe.multi
 |1:bpf_multi_return|kprobe.multi at the return
+|1:bpf_session|kprobe.session
 # Thousand instructions a probe (and IPIs)
 EOT
 	for n in 1 4; do

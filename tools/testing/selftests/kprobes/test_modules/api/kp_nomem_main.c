@@ -17,6 +17,7 @@
 
 #include "kp_handlers.h"
 #include "kp_nomem.h"
+#include "kp_symbol.h"
 
 /* Changed only by the task whose allocations are counted */
 static struct {
@@ -280,6 +281,16 @@ static struct kp_account *kp_too_many(unsigned int allowed)
 	return NULL;
 }
 
+/* Linux 7.3 does not export kvfree_rcu_barrier(). */
+static __nocfi void kp_wait_for_frees(void)
+{
+	void (*barrier)(void) = kp_find_function("kvfree_rcu_barrier");
+
+	rcu_barrier();
+	if (barrier)
+		barrier();
+}
+
 void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed)
 {
 	/* After a failure, which is likely to repeat, wait less. */
@@ -289,8 +300,7 @@ void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed)
 
 	while (kp_too_many(allowed) && time_before(jiffies, timeout)) {
 		msleep(50);
-		rcu_barrier();
-		kvfree_rcu_barrier();
+		kp_wait_for_frees();
 	}
 	a = kp_too_many(allowed);
 	if (a) {
@@ -369,8 +379,7 @@ static int kp_kept_get(char *buf, const struct kernel_param *param)
 	void *mem;
 
 	/* What waits for a grace period counts as freed. */
-	rcu_barrier();
-	kvfree_rcu_barrier();
+	kp_wait_for_frees();
 	for (i = 0; i < ARRAY_SIZE(kp_accounts); i++) {
 		mem = READ_ONCE(kp_accounts[i].mem);
 		snprintf(caller, sizeof(caller), "%ps", kp_accounts[i].caller);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes: the calls and returns of many functions, for one user.
+ *
+ * A BPF link may be attached to tens of thousands of functions. If each of them had a probe and a
+ * probepoint, the link would need hundreds of bytes for a function, and would be slow to attach.
+ * It needs neither: all functions have the same handlers, and no post_handler. So a struct
+ * kprobe_multi has one ftrace_ops, whose filter has the addresses of all functions, and one struct
+ * kretprobe, which is not registered. The function in the ftrace_ops takes an instance of the
+ * struct kretprobe, and replaces the return address. From then on the call is like that of any
+ * other return probe, see retcall.c.
+ *
+ * At an entry no level is taken, so hits that the user causes there are handled. At a return they
+ * are handled as those of a probe with %KPROBE_FLAG_NEST. The user has to protect itself against
+ * calls of its functions that it causes itself.
+ */
+#include <linux/cleanup.h>
+#include <linux/ftrace.h>
+#include <linux/kprobe_multi.h>
+#include <linux/kprobes.h>
+#include <linux/rcupdate.h>
+#include <linux/trace_recursion.h>
+
+#include "retcall.h"
+
+static __always_inline
+void kprobe_multi_fill(struct kretprobe_holder *holder, unsigned long ip, unsigned long *slot,
+		       struct kretprobe_instance *ri)
+{
+	WRITE_ONCE(ri->rph, holder);
+	*kprobe_multi_call(ri) = (struct kprobe_multi_call) { .ip = ip };
+	kretprobe_fill_at(ri, slot);
+}
+
+/*
+ * The slow path of a call: this CPU's cache has no instance. Taking one from the pool may call
+ * functions whose calls are to be tracked, too. Such a call is missed.
+ */
+static noinline struct kretprobe_instance *__kprobes
+kprobe_multi_track_slowly(struct kprobe_multi *km, unsigned long ip, unsigned long *slot)
+{
+	struct kretprobe_instance *ri = NULL;
+	int bit = ftrace_test_recursion_trylock(ip, *slot);
+
+	if (bit >= 0) {
+		ri = kretprobe_pool_take(km->rp.rph->pool);
+		ftrace_test_recursion_unlock(bit);
+	}
+	if (ri)
+		kprobe_multi_fill(km->rp.rph, ip, slot, ri);
+	else
+		raw_atomic_inc((atomic_t *)&km->rp.nmissed);
+	return ri;
+}
+
+/**
+ * kprobe_multi_track() - record a call, to call the handler when it returns
+ * @km: the user
+ * @ip: the address that ftrace gave
+ * @regs: registers as ftrace gave them
+ *
+ * The caller must call kprobe_multi_commit() or kprobe_multi_cancel() then. Until then the return
+ * address on the stack is the original one.
+ *
+ * Context: between kprobe_multi_enter() and kprobe_multi_leave().
+ *
+ * Return: the record; or NULL if there is none left, and then the call counts as missed.
+ */
+struct kretprobe_instance *__kprobes
+kprobe_multi_track(struct kprobe_multi *km, unsigned long ip, struct pt_regs *regs)
+{
+	struct kretprobe_holder *holder = km->rp.rph;
+	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
+	unsigned long *slot = arch_kretprobe_slot(regs);
+
+	if (unlikely(!ri))
+		return kprobe_multi_track_slowly(km, ip, slot);
+	kprobe_multi_fill(holder, ip, slot, ri);
+	return ri;
+}
+
+/**
+ * kprobe_multi_cancel() - do not call the handler when a call returns
+ * @ri: the record of the call
+ *
+ * Context: as kprobe_multi_track().
+ */
+void __kprobes kprobe_multi_cancel(struct kretprobe_instance *ri)
+{
+	kretprobe_give(ri);
+}
+
+static noinline void __kprobes kprobe_multi_hit_slowly(struct kprobe_multi *km, unsigned long ip,
+						       unsigned long *slot)
+{
+	struct kretprobe_instance *ri = kprobe_multi_track_slowly(km, ip, slot);
+
+	if (ri)
+		kprobe_multi_commit(ri);
+	kprobe_multi_leave();
+}
+
+/* For users of returns only. The slow path is a tail call, so that no registers need be saved. */
+static void __kprobes kprobe_multi_hit(unsigned long ip, unsigned long parent_ip,
+				       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct kprobe_multi *km = container_of(ops, struct kprobe_multi, ops);
+	unsigned long *slot = (unsigned long *)ftrace_regs_get_stack_pointer(fregs);
+	struct kretprobe_holder *holder = km->rp.rph;
+	struct kretprobe_instance *ri;
+
+	if (!kprobe_multi_enter(km))
+		return;
+	ri = kretprobe_take_cached(holder);
+	if (unlikely(!ri))
+		return kprobe_multi_hit_slowly(km, ip, slot);
+	kprobe_multi_fill(holder, ip, slot, ri);
+	kretprobe_hook_at(ri, slot);
+	kprobe_multi_leave();
+}
+
+/* May a return probe be set on all of the functions? ftrace accepts any byte of its call. */
+static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < kretprobe_blacklist_size; i++) {
+		unsigned long entry = (unsigned long)kretprobe_blacklist[i].addr;
+		unsigned long call = ftrace_location(entry);
+
+		for (n = 0; call && n < nr; n++)
+			if (addrs[n] >= entry && addrs[n] < call + MCOUNT_INSN_SIZE)
+				return false;
+	}
+	return true;
+}
+
+static void kprobe_multi_teardown(struct kprobe_multi *km)
+{
+	guard(mutex)(&kretprobe_mutex);
+	kretprobe_deactivate(&km->rp);
+	kretprobe_teardown(&km->rp);
+}
+
+/**
+ * register_kprobe_multi() - begin to call the handlers for some functions
+ * @km: the user
+ * @addrs: the addresses of the functions, or of the calls of ftrace in them
+ * @nr: number of functions
+ *
+ * Context: sleeps; takes kretprobe_mutex and locks of ftrace.
+ *
+ * Return: 0; -EINVAL if ftrace does not know one of the addresses, or if one of the functions must
+ * not have return probes; -ENOMEM; or another errno of register_ftrace_function().
+ */
+int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr)
+{
+	int err;
+
+	if (km->rp.handler) {
+		if (!kprobe_multi_may_return(addrs, nr))
+			return -EINVAL;
+		km->rp.data_size = sizeof(struct kprobe_multi_call);
+		km->rp.kp.flags = KPROBE_FLAG_NEST;
+		scoped_guard(mutex, &kretprobe_mutex)
+			err = kretprobe_setup(&km->rp);
+		if (err)
+			return err;
+	}
+	if (!km->ops.func)
+		km->ops.func = kprobe_multi_hit;
+	/* kprobe_multi_hit() needs only the stack pointer, which is among the arguments. */
+	if (km->ops.func != kprobe_multi_hit || !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
+	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
+	      register_ftrace_function(&km->ops);
+	if (err) {
+		ftrace_free_filter(&km->ops);
+		kprobe_multi_teardown(km);
+	}
+	return err;
+}
+
+/**
+ * unregister_kprobe_multi() - stop calling the handlers
+ * @km: the user, which register_kprobe_multi() has accepted
+ *
+ * When this has returned 0, no handler is running, and none is called any more. Calls that are
+ * still under way return without a call of the handler.
+ *
+ * Context: sleeps; as register_kprobe_multi().
+ *
+ * Return: 0; or -ENODEV if ftrace has failed. Then it may go on calling @km->ops.func: @km must not
+ * be freed, ever.
+ */
+int unregister_kprobe_multi(struct kprobe_multi *km)
+{
+	scoped_guard(mutex, &kretprobe_mutex)
+		kretprobe_deactivate(&km->rp);
+	if (unregister_ftrace_function(&km->ops))
+		return -ENODEV;
+	ftrace_free_filter(&km->ops);
+	/* Wait for handlers of calls that have returned. */
+	if (km->rp.rph)
+		synchronize_rcu_expedited();
+	kprobe_multi_teardown(km);
+	return 0;
+}
