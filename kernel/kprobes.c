@@ -2,8 +2,9 @@
 /*
  * Kernel probes: the functions that users call.
  *
- * They find the address of a probe and check it, see kprobes/place.c, and put its probepoint on a
- * batch, see kprobes/batch.c. All of them take kprobe_mutex, and may sleep.
+ * They find the address of a probe and check it, see kprobes/place.c. Then they put its probepoint
+ * on a batch, a list of probepoints that change together, see kprobes/batch.c. All of them take
+ * kprobe_mutex, and may sleep.
  */
 #include <linux/cleanup.h>
 #include <linux/export.h>
@@ -50,8 +51,8 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 }
 
 /*
- * Set the fields that users may read while a probe is registered. No hit finds it yet. @again: the
- * probe has waited for its module, and keeps its counters.
+ * Set the fields that users may read while a probe is registered. No hit calls @p yet. @again: @p
+ * has waited for its module, and keeps its counters.
  */
 static void kprobe_registered(struct kprobe *p, bool again)
 {
@@ -73,9 +74,9 @@ static void kprobe_registered(struct kprobe *p, bool again)
 }
 
 /*
- * Attach a probe to its probepoint, which is put on the batch @changes; or let
- * it wait for its module. @again: the probe has waited, and the module is there,
- * so an error is returned. Return: 0 or an errno.
+ * Attach a probe to its probepoint, and put the probepoint on the batch @changes. If the module of
+ * the probe is not loaded, let the probe wait for it. @again: the probe has waited, and its module
+ * is being loaded: do not let it wait again, but return an error. Return: 0 or an errno.
  */
 static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes)
 {
@@ -104,8 +105,9 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 }
 
 /*
- * Record why the staging of a batch failed: out of memory, or refused by ftrace. At least one of
- * the probes does not wait for its module, since those that wait stage nothing.
+ * Record why the staging of a batch failed: out of memory, or refused by ftrace. At least one probe
+ * is not waiting for its module, or else there would have been nothing to stage. So the loop finds
+ * a probe for the log message.
  */
 static void kprobe_batch_refused(struct kprobe **kps, int num, int err)
 {
@@ -139,7 +141,7 @@ static void kprobe_detach(struct kprobe *p, struct list_head *changes)
  * kprobes_register_locked() - register several probes
  * @kps: the probes
  * @num: number of probes, more than 0
- * @again: they waited for a module, which is being loaded: keep their counters
+ * @again: the probes have waited for a module, which is being loaded: keep their counters
  *
  * Return: as register_kprobes().
  */
@@ -465,8 +467,8 @@ EXPORT_SYMBOL_GPL(enable_kprobes);
  * enable_kprobe() - call the handlers of a probe again
  * @kp: a registered probe
  *
- * While debugfs kprobes/enabled is 0, no hit calls @kp until it becomes 1. If a handler of @kp
- * has called kprobe_disable_self(), that takes effect first.
+ * While debugfs kprobes/enabled is 0, hits do not call @kp, although it is enabled. If a handler of
+ * @kp has called kprobe_disable_self(), @kp is disabled first, and then enabled.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kernel probes: the list of reasons, for include/linux/kprobe_reason.h and
- * kernel/kprobes/reason.c, which define what its lines become before they include it:
+ * kernel/kprobes/reason.c, which define these macros before they include this file:
  *
- *	KPROBE_REFUSAL(name, errno, text)	why a probe is refused. The errno is 0 if an
- *						architecture or ftrace provides it.
+ *	KPROBE_REFUSAL(name, errno, text)	why a probe is refused. The errno is 0 if it
+ *						depends on what the architecture or ftrace returned.
  *	KPROBE_EXECUTION(name, text)		why an instruction is executed in a certain way
  *	KPROBE_JUMP(name, text)			why a probepoint is not optimised
  *
@@ -57,7 +57,7 @@ KPROBE_REFUSAL(KPROBE_REASON_RETURN_EXCLUDED, -EINVAL,
 KPROBE_REFUSAL(KPROBE_REASON_JPROBE_INSIDE, -EINVAL,
 	       "a jprobe must be at the entry of a function")
 
-/* Refusals: the text there */
+/* Refusals: the text at the location */
 KPROBE_REFUSAL(KPROBE_REASON_BLACKLISTED, -EINVAL,
 	       "the address is on the blacklist")
 KPROBE_REFUSAL(KPROBE_REASON_JUMP_LABEL, -EINVAL,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes: call handlers at almost any kernel instruction, with the registers of the
- * CPU. The probed code then continues as it would without the probe.
+ * Kernel probes: call handlers at almost any kernel instruction. A handler may read and change the
+ * registers of the CPU. The probed code then continues as it would without the probe.
  *
- * Documentation/trace/kprobes.rst is the manual. The first half of this file is for users of
- * probes, the second half for architectures and other parts of the kernel. The interface
+ * Documentation/trace/kprobes.rst is the manual. Most of this file is for users of probes.
+ * Comments say which functions only architectures or other parts of the kernel use. The interface
  * between the core and architectures is in linux/probepoint.h.
  */
 #ifndef _LINUX_KPROBES_H
@@ -116,7 +116,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri, struct pt_regs
  * @KPROBE_FLAG_NO_JUMP: the user sets it: the probepoint keeps its breakpoint, so that the text
  *	after it is not changed
  * @KPROBE_FLAG_EVENT: the user sets it: refuse the probe where kprobe events are refused, see
- *	register_kprobe(). If it waits for its module, that is checked when the module is loaded.
+ *	register_kprobe(). If the probe waits for its module, the check follows when the module is
+ *	loaded.
  * @KPROBE_FLAG_NEST: the user sets it: hits that the probe's handlers cause call the handlers of
  *	other probes with this flag, see kprobe_nests()
  */
@@ -158,8 +159,8 @@ enum kprobe_flag {
  * @post_handler: called after the instruction, or NULL
  * @fault_handler: called for exceptions, or NULL
  * @opcode: for the kernel: the opcode that the breakpoint replaces
- * @ainsn: for the kernel: data of the architecture on the instruction, in a kprobe that stands
- *	for a probepoint; unused in a user's
+ * @ainsn: for the kernel: data of the architecture on the instruction. It is used only in the
+ *	struct kprobe that stands for a probepoint, not in one that a user registers.
  * @flags: KPROBE_FLAG_*. Registration reads only %KPROBE_FLAG_DISABLED, %KPROBE_FLAG_WAIT,
  *	%KPROBE_FLAG_NO_JUMP, %KPROBE_FLAG_EVENT and %KPROBE_FLAG_NEST; the kernel sets and clears
  *	the others.
@@ -173,7 +174,8 @@ enum kprobe_flag {
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: why the last registration or enable_kprobes() was refused
- * @nmissed_disabled: for the kernel: how many of @nmissed are because of kprobe_disable_self()
+ * @nmissed_disabled: for the kernel: how many of the @nmissed hits were missed because of
+ *	kprobe_disable_self()
  * @request: for the kernel: links the probes that have called kprobe_disable_self()
  *
  * All fields that the user does not set must be zero before the first registration. The
@@ -217,7 +219,7 @@ struct kprobe {
  * @kp: the probe at the function's entry. The user sets its address, and leaves its
  *	handlers to the kernel.
  * @handler: called when the function returns, or NULL. It may be set while the return probe
- *	is registered: later returns call the new one.
+ *	is registered: later returns call the new handler.
  * @entry_handler: called when the function is entered, or NULL; if it returns non-zero,
  *	the call is not tracked. It may be set while the return probe is registered.
  * @maxactive: the number of calls that can be tracked at once. That many instances are
@@ -249,13 +251,13 @@ struct kretprobe {
  * struct kretprobe_instance - record of one call of a return-probed function
  * @node: for the kernel: rethook's record of the call
  * @llist: for the kernel: links the instances of a task, the newest call first
- * @rph: for the kernel: the holder that has the return probe
+ * @rph: for the kernel: the holder that points to the return probe
  * @chunk: for the kernel: the chunk that contains the instance
  * @ret_addr: for architectures: the return address. Other code calls
  *	get_kretprobe_retaddr().
  * @fp: for architectures: identifies the call, for example by an address on the stack. The core
- *	sets bit 0 if there is an older instance of the same call, and, if @fp is an address on
- *	the stack, bit 1 if another tracer had replaced the return address before.
+ *	sets bit 0 if the call already had an instance. If @fp is an address on the stack, the core
+ *	sets bit 1 if another tracer had already replaced the return address.
  * @bit: for the kernel: number of the instance's bit in the mask of @chunk's free instances
  * @data: the user's private data, &struct kretprobe.data_size bytes; zero when the
  *	function is entered
@@ -275,10 +277,10 @@ struct kretprobe_instance {
 };
 
 /**
- * struct kretprobe_holder - stands for a return probe in its instances, and outlives it
- * @rp: the return probe; NULL when it has been unregistered
- * @active: the return probe whose handler a return calls: @rp; or, when that has been unregistered,
- *	a return probe without a handler. So a return has to test only for a handler.
+ * struct kretprobe_holder - what instances point to instead of their return probe
+ * @rp: the return probe; NULL once it is being unregistered
+ * @active: the return probe whose handler a return calls. It is @rp; or, once @rp is NULL, a
+ *	dummy return probe without a handler, so a return needs no test for NULL.
  * @back: per-CPU pointer in which a return stores the instance if the pointer is NULL. For a
  *	shared pool it is @cache, for others a sentinel that is never NULL.
  * @cache: one instance for each CPU, tried before @pool. It belongs to a shared pool; for
@@ -287,10 +289,12 @@ struct kretprobe_instance {
  *	instance, too. NULL if the pool is shared, or has no more instances than there are CPUs.
  * @pool: the pool that instances are taken from
  * @limited: @pool is of fixed size, for this return probe only
- * @simple: the pool is shared, and when the return probe was registered it had no data and no
- *	entry_handler
+ * @simple: the pool is shared, and the return probe was registered with data_size 0 and without
+ *	an entry_handler
  * @unreturned: number of tracked calls that ended without a return
  * @dead: links the holders that are about to be freed
+ *
+ * A holder outlives its return probe: it is freed only when no instance points to it any more.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu *rp;
@@ -609,7 +613,7 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 
 #endif /* CONFIG_KPROBES */
 
-/* In kernel/trace/trace_kprobe.c: do kprobe events refuse to probe @addr? */
+/* Do kprobe events refuse to probe @addr? kernel/trace/trace_kprobe.c defines this. */
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_DYNAMIC_FTRACE) && \
 	!defined(CONFIG_KPROBE_EVENTS_ON_NOTRACE)
 bool kprobe_events_refuse(unsigned long addr);
@@ -710,7 +714,7 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
  * is_kretprobe_trampoline() - does a return address lead to the return trampoline?
  * @addr: the return address
  *
- * Return: true if it does; then an instance has the real return address.
+ * Return: true if it does. Then a &struct kretprobe_instance holds the real return address.
  */
 static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -725,7 +729,7 @@ void kretprobe_flush_task(struct task_struct *tsk);
  * kprobe_flush_task() - give back the instances of a task whose calls will not return
  * @tsk: the task, which has exited, or is the idle task of a CPU that was offline
  *
- * Context: any in which no other code changes the task's list.
+ * Context: any in which no other code changes the task's list of instances.
  */
 static inline void kprobe_flush_task(struct task_struct *tsk)
 {
@@ -818,7 +822,7 @@ static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
 
 /*
  * Call the architecture's kprobe_fault_handler(). On architectures whose hooks do not take a struct
- * probepoint, also call the fault_handler of the running probe.
+ * probepoint, with CONFIG_KPROBES_FAULT_HANDLER, also call the fault_handler of the running probe.
  */
 #if defined(CONFIG_KPROBES_FAULT_HANDLER) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);

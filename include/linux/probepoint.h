@@ -34,7 +34,7 @@ struct probepoint;
 /*
  * Guards all changes of probes and probepoints. Architectures may assert that it is held; only
  * the core takes it. Lock order: kretprobe_mutex, kprobe_mutex, then jump_label_lock(),
- * cpus_read_lock(), text_mutex and the mutex of the slots.
+ * cpus_read_lock(), text_mutex and slot_mutex.
  */
 extern struct mutex kprobe_mutex;
 
@@ -104,7 +104,8 @@ struct kprobe_deferred {
  * @dcr_size: size of the DCR (detoured code region) in bytes, if the safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_REASON_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_REASON_NONE
- * @deferred_slot: frees the detour buffer
+ * @deferred_slot: passed to kprobe_defer_free_slot() to free the detour buffer. It is allocated
+ *	before the detour buffer, so that freeing the buffer cannot fail.
  */
 struct probepoint_jump {
 	struct list_head work;
@@ -146,10 +147,11 @@ struct probepoint_jump {
  * @text_going: the text is about to be freed: call no more probes
  * @deferred_queued: @deferred has been passed to kprobe_defer_free()
  * @filters: the filters of kernel/kprobes/ftrace.c that the address is in
- * @why: the reason why the architecture refuses the address; or, if it does not, why it does
- *	not execute the instruction as the opcode alone would suggest; or %KPROBE_REASON_NONE
+ * @why: if the architecture refuses the address, the reason. If it accepts the address, but does
+ *	not execute the instruction as the opcode alone would suggest, the reason for that.
+ *	Otherwise %KPROBE_REASON_NONE.
  * @nr_slots: number of slots and detour buffers whose owner is the probepoint. An unwinder may
- *	find the probepoint by an address in one of them. Guarded by the mutex of the slots.
+ *	find the probepoint by an address in one of them. Guarded by slot_mutex.
  * @serial: generation number: tells the probepoint from later ones at the same address
  * @probes: every attached probe, including disabled ones
  * @node: orders all probepoints by address, including GONE ones
@@ -160,9 +162,9 @@ struct probepoint_jump {
  * @module: the module that a batch has pinned, or NULL
  * @jump: the optimiser's data
  *
- * A hit reads the members before @next_set except @state, with preemption disabled. kprobe_mutex
- * guards the others, and all changes. The order of the members leaves few holes: on 64-bit x86, the
- * struct fits into kmalloc()'s size class of 512 bytes.
+ * A hit reads the members before @next_set except @state, with preemption disabled. All other
+ * accesses, except to @nr_slots, need kprobe_mutex. The order of the members leaves few holes: on
+ * 64-bit x86, the struct fits into kmalloc()'s size class of 512 bytes.
  */
 struct probepoint {
 	kprobe_opcode_t *addr;
@@ -208,7 +210,7 @@ struct probepoint {
  * @rcu: frees the table when no reader searches it any more
  * @mask: number of entries, a power of two, minus 1
  * @shift: number of bits by which a hash is shifted right to get an index
- * @used: number of entries that are not NULL, including marks
+ * @used: number of entries that are not NULL, including the marks that replace removed probepoints
  * @live: number of entries that are probepoints
  * @entry: the probepoints, each at the index of its hash or after it
  *
@@ -232,8 +234,8 @@ extern struct probepoint_table __rcu *probepoint_table;
 #endif
 
 /*
- * Return: the index at which a search for @addr begins. It is computed as by hash_long(), but the
- * table has the shift ready.
+ * Return: the index at which a search for @addr begins. This is hash_long(), except that the shift
+ * is not computed from a number of bits, but stored in the table.
  */
 static __always_inline
 unsigned long probepoint_first_place(const struct probepoint_table *t, const void *addr)
@@ -287,7 +289,7 @@ static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
  *
  * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
  * all pre_handlers. If the probepoint is ftrace-based and has post_handlers, it is always @pp->kp:
- * the architecture may give that a pre_handler that calls the post_handlers, too.
+ * the architecture may set a pre_handler of its own in @pp->kp, which also calls the post_handlers.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {
@@ -301,7 +303,7 @@ static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
  *
  * Context: kprobe_mutex is held.
  *
- * Return: true if several probes in the set have a pre_handler.
+ * Return: true if several probes in @pp->set have a pre_handler.
  */
 static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
 {
@@ -317,7 +319,7 @@ static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
  *
  * Context: any, with preemption disabled or kprobe_mutex held.
  *
- * Return: true if a probe in the set has a post_handler.
+ * Return: true if a probe in @pp->set has a post_handler.
  */
 static __always_inline bool probepoint_has_post(const struct probepoint *pp)
 {
@@ -330,7 +332,7 @@ static __always_inline bool probepoint_has_post(const struct probepoint *pp)
  *
  * Context: any, with preemption disabled.
  *
- * Return: true if a probe in the set has a fault_handler.
+ * Return: true if a probe in @pp->set has a fault_handler.
  */
 static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
 {
@@ -357,7 +359,7 @@ void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kp
 /**
  * struct kprobe_symbol - the symbol that contains an address
  * @start: its address
- * @size: its size; 0 if no symbol contains the address, and then the rest is not valid
+ * @size: its size; 0 if no symbol contains the address, and then @start and @name are not valid
  * @name: its name
  */
 struct kprobe_symbol {
@@ -375,13 +377,13 @@ void probepoint_count_missed(struct probepoint *pp);
 bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
 
 /**
- * kprobe_nests() - may a probe's handlers cause hits, and be called for hits of other handlers?
+ * kprobe_nests() - does a probe take part in nested hits?
  * @p: the probe
  *
- * Handlers of such a probe expect to be called while another handler runs in the same context,
- * anywhere in the functions that the other one calls. A probe with a post_handler never nests: when
- * the post_handler is to be called, after the instruction, it is not known any more that the hit
- * was nested.
+ * A hit inside a handler of such a probe calls the handlers of other such probes. So its handlers
+ * must be prepared to be called while another handler runs in the same context, from any function
+ * that the other handler calls. A probe with a post_handler never nests: after the instruction,
+ * when the post_handler would be called, it is no longer known that the hit was nested.
  *
  * Context: any, with preemption disabled.
  *
@@ -419,7 +421,7 @@ enum kprobe_answer {
 
 /**
  * struct kprobe_exec - how the probed instruction would be executed
- * @how: a word for debugfs kprobes/explain; NULL if it is not known
+ * @how: the word that debugfs kprobes/explain prints; NULL if not known
  * @why: the reason
  */
 struct kprobe_exec {
@@ -431,8 +433,9 @@ struct kprobe_exec {
  * struct kprobe_explanation - the architecture's answers for debugfs kprobes/explain
  * @probed: can a probe be registered?
  * @refusal: the reason, unless @probed is %KPROBE_YES
- * @before: if the address may not be an instruction boundary, the last boundary before it, or 0
- * @after: in the same case, the first boundary after it, or 0
+ * @before: the last instruction boundary before the address. It is 0 if the address is known to be
+ *	a boundary, or if no boundary before it is known.
+ * @after: the first instruction boundary after the address; 0 in the same cases
  * @length: length of the instruction in bytes, or 0
  * @exec: how the instruction would be executed, without post_handlers and with them
  */
@@ -455,8 +458,9 @@ kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp);
 struct probepoint *probepoint_of_insn_slot(unsigned long addr);
 
 /*
- * Hooks that the architecture provides. Without __ARCH_WANT_PROBEPOINT, the first is in
- * kernel/kprobes/legacy*, and kernel/kprobes/legacy.h has what replaces the others.
+ * Hooks that the architecture provides. On architectures without __ARCH_WANT_PROBEPOINT, the core
+ * provides them: the hooks inside #ifdef __ARCH_WANT_PROBEPOINT are in kernel/kprobes/legacy.h, the
+ * other ones in legacy_hooks.c and legacy_opt.c in the same directory.
  */
 int arch_prepare_probepoint(struct probepoint *pp);
 #ifdef __ARCH_WANT_PROBEPOINT

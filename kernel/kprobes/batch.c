@@ -8,7 +8,7 @@
  * - Staging does all that may fail: it allocates new sets (the lists of enabled probes, see set.c)
  *   and slots, and adds addresses to ftrace filters. Hits still call the old sets.
  * - Committing cannot fail. It publishes the new sets and patches the text. It synchronises all
- *   CPUs for the whole batch, not for each probepoint.
+ *   CPUs once for the whole batch, not once for each probepoint.
  * - Aborting undoes a batch that was not committed.
  *
  * kprobe_mutex is held from the first step to the last. Patching takes cpus_read_lock() and
@@ -71,10 +71,11 @@ void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *chan
 }
 
 /*
- * Allocate what a batch needs.
+ * Allocate what a batch needs: probe sets, slots, entries of the probepoint table. Add addresses to
+ * ftrace filters.
  *
- * This already installs the slots that call post_handlers. Until the commit, hits in these slots
- * find no post_handler in the published set.
+ * This already installs the slots that call post_handlers. Until the commit, a hit that uses such a
+ * slot finds no post_handler in the published probe set, and so calls none.
  *
  * Return: 0; or -ENOMEM, or what kprobe_ftrace_arm() returned. If it is not 0, the caller must
  * abort the batch.
@@ -102,8 +103,9 @@ int probepoints_stage(struct list_head *changes)
 }
 
 /*
- * Must a breakpoint be written or removed, since the state of @pp does not match its set? Never for
- * an ftrace-based probepoint, or one whose text has been freed.
+ * Must a breakpoint be written or removed at @pp? It must be written if @pp should be armed but is
+ * DISARMED, and removed if @pp should not be armed but is ARMED. An ftrace-based probepoint, or one
+ * whose text was freed, should not be armed and never is, so this returns false for it.
  */
 static bool batch_must_patch(struct probepoint *pp)
 {
@@ -111,8 +113,9 @@ static bool batch_must_patch(struct probepoint *pp)
 }
 
 /*
- * Write and remove the breakpoints of a batch as the sets require. Before that, remove the jumps of
- * probepoints to be disarmed, and jumps over instructions that get a breakpoint.
+ * Write and remove the breakpoints of a batch. Before that, optimizer_unoptimize_conflicts()
+ * removes the jumps of probepoints to be disarmed, and the jumps that cover an instruction where a
+ * breakpoint is about to be written.
  */
 static void batch_patch_text(struct list_head *changes)
 {
@@ -228,7 +231,7 @@ void probepoints_commit(struct list_head *changes)
 void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
-	/* Hits that began before the commit may still call these probes: callers wait for them. */
+	/* Callers wait for this: a hit that began before the commit may still call these probes. */
 	kprobe_handlers_gone = get_state_synchronize_rcu();
 }
 

@@ -178,11 +178,12 @@ static unsigned long blacklist_whole_function(char *symbol)
 
 /**
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
- * @addr: an address inside a function that can be probed
+ * @addr: address of code
  *
- * The safety check calls this for each instruction of a DCR. If the function is NAME.SUFFIX, only
- * within_kprobe_blacklist() also looks up NAME, which takes longer. For a DCR that is not needed:
- * the registration has looked up NAME for the probed address, which is in the same function.
+ * If @addr is in a function NAME.SUFFIX, this does not test whether NAME is on the blacklist, as
+ * within_kprobe_blacklist() does. The safety check of jumps calls this for each instruction that a
+ * jump would replace. The registration has already tested NAME for the probed address, which is in
+ * the same function.
  *
  * Context: any in which RCU is watching.
  *

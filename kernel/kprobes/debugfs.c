@@ -217,7 +217,7 @@ static void kprobe_optimizer_show(struct seq_file *m, struct probepoint *pp)
 	enum kprobe_reason why;
 	const char *status;
 
-	/* Skip kprobe_waiting: probes that wait for a module have no probepoint. */
+	/* Skip kprobe_waiting, the only one without an address: it is not a real probepoint. */
 	if (!pp->addr)
 		return;
 	status = optimizer_status(pp, &why);

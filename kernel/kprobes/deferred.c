@@ -2,14 +2,14 @@
 /*
  * Kernel probes: memory that is freed after two grace periods.
  *
- * A task may be preempted inside a slot or a detour buffer, or on its way into one. Such
- * memory is freed after a tasks-RCU grace period, when every task has left it, and an RCU
- * grace period, when every hit that read the probepoint has ended. The RCU grace period also
- * waits for idle tasks, which tasks RCU does not.
+ * A task may be preempted inside a slot or a detour buffer, or on its way into one. So slots and
+ * detour buffers are freed after a tasks-RCU grace period and an RCU grace period. After the first,
+ * every task has left the memory. After the second, every hit that read the probepoint has ended.
+ * The RCU grace period also waits for idle tasks, which tasks RCU does not.
  *
- * queue_rcu_work() alone waits for RCU only, so the callback of call_rcu_tasks() calls it. No
- * thread waits for the grace periods, since a busy task can delay a tasks-RCU grace period without
- * bounds.
+ * call_rcu_tasks() waits for the first grace period. Its callback calls queue_rcu_work(), which
+ * waits for the second. No thread waits for the grace periods, since a busy task can delay a
+ * tasks-RCU grace period without bounds.
  *
  * kprobe_mutex guards the lists.
  */
@@ -24,7 +24,10 @@
 /* Maximum number of objects that are freed before kprobe_mutex is released */
 #define FREE_BATCH	128
 
-/* Memory that waits for the current grace periods, and memory that waits for the next ones */
+/*
+ * Objects on waiting wait for the current grace periods, or are being freed. Objects on
+ * deferred_list wait until those on waiting are freed; then their grace periods begin.
+ */
 static LIST_HEAD(waiting);
 static LIST_HEAD(deferred_list);
 
@@ -46,7 +49,7 @@ static void deferred_begin_wait(void)
 	call_rcu_tasks(&tasks_rcu, deferred_tasks_left);
 }
 
-/* Free a part of the memory that has waited. Return: true if there is more. */
+/* Free up to FREE_BATCH objects whose grace periods have ended. Return: true if there are more. */
 static bool deferred_free_some(void)
 {
 	struct kprobe_deferred *d;

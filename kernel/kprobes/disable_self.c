@@ -5,9 +5,10 @@
  * Disabling a probe takes kprobe_mutex and patches text, which a handler cannot do. A handler that
  * calls kprobe_disable_self() leaves a request instead, and a worker disables the probe. Until
  * then, the text is still armed. A hit must not call the handlers any more, and hits of other
- * probes must not become slower for that. So the request replaces the pre_handler and the
- * post_handler of the probe with ones that count the hit as missed. They stay until the probe is
- * enabled again or unregistered:
+ * probes must not become slower for that. So kprobe_disable_self() replaces the pre_handler and the
+ * post_handler of the probe by kprobe_self_disabled_pre() and kprobe_self_disabled_post(), which
+ * count the hit as missed. The user's handlers are restored when the probe is enabled again or
+ * unregistered:
  *
  *	handler, any context		worker			enable_kprobe()
  *
@@ -22,11 +23,11 @@
  *
  * After the grace period, no handler of the probe runs that could make a second request.
  *
- * Several handlers may call kprobe_disable_self() at the same time. The one whose xchg() replaces
- * the handler makes the request, so there is one request each time the probe is enabled. (If there
- * is no post_handler, that xchg() is of the pre_handler.) Therefore such a probe may even be in a
- * function that kprobe_request() or queue_work() calls: hits caused by the request make no other
- * request.
+ * Several handlers may call kprobe_disable_self() at the same time. Only the call whose xchg()
+ * replaces the user's post_handler makes a request. (If there is no post_handler, the xchg() is of
+ * the pre_handler.) So there is at most one request until the probe is enabled again. Therefore
+ * such a probe may even be in a function that kprobe_request() or queue_work() calls: a hit that
+ * the request causes makes no other request.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
  */
@@ -64,7 +65,7 @@ void kprobe_disable_requested(void)
 		kprobe_commit_removal(&changes);
 }
 
-/* Undo kprobe_disable_self() for those of these probes that are being enabled. */
+/* Undo kprobe_disable_self() for the probes in @kps that are being enabled. */
 void kprobes_restart(struct kprobe **kps, int num)
 {
 	bool disabled = false;
@@ -129,11 +130,12 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	 */
 	if (p->saved_post) {
 		/*
-		 * Pairs with smp_store_release() in kprobe_restore_handlers():
-		 * if this returns the restored post_handler, that function
-		 * has restored the pre_handler before the store to
-		 * pre_handler below. The & is for csky, where xchg() declares
-		 * a variable of the type of its argument.
+		 * Pairs with smp_store_release() in kprobe_restore_handlers(), which restores
+		 * pre_handler before post_handler. If xchg() returns the restored post_handler,
+		 * the store to pre_handler below comes after that of kprobe_restore_handlers().
+		 *
+		 * Pass &function: on csky, xchg() declares a variable of the argument's type, which
+		 * must not be a function type.
 		 */
 		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
 			return false;
@@ -142,15 +144,15 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;
 		/*
-		 * If @p is the only probe with a post_handler, the set has a
-		 * copy of the pointer, which hits call. A probe that waits for
-		 * its module has no set.
+		 * If @p is the only probe with a post_handler, hits call the copy of the pointer
+		 * in the probe set: replace the copy, too. A probe that waits for its module has
+		 * no probe set.
 		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);
 		/*
-		 * A hit that calls this pre_handler must not read the user's post_handler after
-		 * it. Pairs with smp_rmb() in kprobe_self_disabled_pre().
+		 * A hit that calls kprobe_self_disabled_pre() must not read the user's
+		 * post_handler afterwards. Pairs with smp_rmb() in kprobe_self_disabled_pre().
 		 */
 		smp_store_release(&p->pre_handler, kprobe_self_disabled_pre);
 	} else if (xchg(&p->pre_handler, &kprobe_self_disabled_pre) == kprobe_self_disabled_pre) {
