@@ -20,9 +20,9 @@
 #include "internal.h"
 
 /*
- * With this many names or more, it takes less time to look at all symbols of the kernel than to
- * search for each name. Such a search expands some twenty symbols, each after a walk over up to 255
- * others.
+ * With this many names or more, one pass over all symbols of the kernel takes less time than a
+ * search for each name. A search for one name expands some twenty symbols, each after a walk over
+ * up to 255 others.
  */
 #define SEARCH_ALL	4096
 
@@ -31,7 +31,8 @@
  * @syms: sorted names, none of them twice
  * @nr: the number of names
  * @current_sym: index of the name whose symbols are being searched
- * @addrs: result: the addresses of those that the kernel has; or NULL
+ * @addrs: result: the address of each name that the kernel has, apart from modules. NULL if the
+ *	caller wants no addresses
  * @counts: result: how many symbols have each name
  */
 struct symbol_search {
@@ -75,7 +76,7 @@ static int event_search(struct symbol_search *search)
 
 	if (search->nr < SEARCH_ALL) {
 		for (*i = 0; *i < search->nr; ++*i) {
-			/* A search for one name is short. */
+			/* With one name, go on: kprobe_count_symbols() expects no error. */
 			if (search->nr > 1 && fatal_signal_pending(current))
 				return -EINTR;
 			if (!strchr(search->syms[*i], ':'))
@@ -86,7 +87,7 @@ static int event_search(struct symbol_search *search)
 	} else {
 		kallsyms_on_each_symbol(event_count_if_wanted, search);
 	}
-	/* A module may be unloaded, and another one be loaded at the same address. */
+	/* Addresses in modules are not recorded: other text may be loaded there later. */
 	search->addrs = NULL;
 	module_kallsyms_on_each_symbol(NULL, event_count_if_wanted, search);
 	return 0;
@@ -150,9 +151,9 @@ unsigned int kprobe_count_symbols(const char *symbol)
  * kprobe_find_symbols() - find the symbols with some names
  * @syms: sorted names, none of them twice. A name "module:symbol" is ignored.
  * @nr: the number of names
- * @addrs: an array of zeros; result: the addresses of the names that the kernel has. Those of
- *	modules stay 0: a module may be unloaded, and another one be loaded there. All stay 0 on
- *	architectures where kprobe_lookup_name() may find another address.
+ * @addrs: an array of zeros; result: the addresses of the names that the kernel has. The elements
+ *	for names in modules stay 0, since other text may be loaded there later. All elements stay 0
+ *	on architectures where kprobe_lookup_name() may find another address.
  *
  * The symbols of all modules are searched once, not once for each name.
  *
@@ -212,8 +213,8 @@ enum kprobe_reason kprobe_event_allowed(const struct kprobe *p)
 /*
  * May a kprobe event have its probe at this address?
  *
- * Count the symbols only if symbol_name names a module: the probe may have waited for that module.
- * Otherwise the code that parses the event has already counted them.
+ * Count the symbols only if symbol_name names a module, for which the probe may have waited. For
+ * other names, the code that parses the event has already counted the symbols.
  *
  * Context: kprobe_mutex is held.
  *

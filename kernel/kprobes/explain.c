@@ -7,10 +7,10 @@
  * optimised, and the reasons. The write runs the checks of a registration up to the allocation
  * of a slot: it patches no text, and publishes no probepoint.
  *
- * A location with wildcards stands for many places. The write looks up the functions. Their places
- * are checked in batches, when the file is read. So each line is true at the time of the read, and
- * no other task has to wait for kprobe_mutex until the whole list has been read. A function whose
- * text was freed after the write is left out.
+ * A location with wildcards stands for many places, that is, addresses of instructions. The write
+ * looks up the functions. The places in them are checked in batches, when the file is read. So each
+ * line is true at the time of the read, and no other task has to wait for kprobe_mutex until the
+ * whole list has been read. A function whose text was freed after the write is left out.
  *
  * Each open file has its own answer, guarded by a mutex of its own. kprobe_mutex nests inside
  * that mutex. The answer for a single location is computed by the write, not by each read.
@@ -179,8 +179,11 @@ static void explain_check(struct question *q)
 
 /*
  * If a probe would be accepted, would a return probe or a kprobe event be refused? kprobe_mutex has
- * been held since explain_check(). If several symbols have that name, a registration takes one of
- * them; only the user knows which one is meant.
+ * been held since explain_check().
+ *
+ * If the user wrote a name that several symbols have, the answer is "unknown": a registration would
+ * probe the symbol that kallsyms finds first, which may not be the one that the user means. A
+ * kprobe event with such a name is refused.
  */
 static void explain_check_clients(struct question *q)
 {
@@ -197,9 +200,9 @@ static void explain_check_clients(struct question *q)
 }
 
 /*
- * Find out which probepoints would be optimised, after explain_check(). @answers: the number of
- * answers to find for each of them: 2, without and with a post_handler; or 1, only without. Return:
- * 0 or -ENOMEM. After an error, the results are not valid.
+ * Find out which probepoints would be optimised, after explain_check(). @answers: how many answers
+ * to find for each probepoint: 2 for one without and one with a post_handler, 1 for the first only.
+ * Return: 0 or -ENOMEM. After an error, the results are not valid.
  */
 static int explain_finish(struct question *questions, unsigned int nr, unsigned int answers)
 {
@@ -360,7 +363,8 @@ static bool explain_is_place(const struct question *q)
 
 /*
  * Where in the function may the next instruction begin, after the place of @q? Return: the offset;
- * 0 if only the entry of the function is to be listed, or if this was the last instruction.
+ * 0 if the list has only the entries of functions, if the rest of the function cannot be decoded,
+ * or if @q is the last instruction.
  */
 static unsigned long explain_next_offset(struct place_list *list, const struct question *q)
 {
@@ -377,7 +381,7 @@ static unsigned long explain_next_offset(struct place_list *list, const struct q
 	 */
 	offset = max(list->offset, (unsigned long)q->place.addr - function);
 	offset += q->e.length ?: sizeof(kprobe_opcode_t);
-	/* All of a blacklisted or patched range gets one line: go to its end. */
+	/* A range that is blacklisted or patched gets one line as a whole: skip the rest of it. */
 	if (q->place.range.end)
 		offset = max(offset, q->place.range.end - function);
 	return offset < list->size ? offset : 0;
@@ -568,8 +572,9 @@ static void explain_print_reason(struct explain_file *f, const char *key, enum k
 }
 
 /*
- * The safety check treats each address that an instruction loads as the target of a jump. Code
- * that stores an address in a struct kprobe loads it as well.
+ * If the jump was refused because an instruction loads an address, print what may be the cause. The
+ * safety check treats every address that an instruction loads as the target of an indirect jump.
+ * Code that stores the address to probe in a struct kprobe also loads it, but never jumps to it.
  */
 static void explain_print_hint(struct explain_file *f, enum kprobe_reason why)
 {
@@ -688,8 +693,8 @@ static int explain_location(struct explain_file *f, const char *name, const stru
 }
 
 /*
- * Find the answer for a location, or the places that a location with wildcards stands for. After an
- * error, the file keeps its previous answer or list.
+ * Find the answer for a location; or, if the location has wildcards, the list of its places. After
+ * an error, the file keeps its previous answer or list.
  */
 static int explain_answer(struct explain_file *f, const char *name, const struct location *l)
 {
@@ -786,8 +791,8 @@ static int explain_parse(char *text, struct location *l)
 		return 0;
 	}
 	/*
-	 * A pattern stands for several functions, in which an offset has no
-	 * common meaning.
+	 * Refuse a number as offset after a pattern: in each function, it would mean another
+	 * instruction, or none.
 	 */
 	if (l->many)
 		return -EINVAL;
@@ -826,7 +831,7 @@ static int explain_release(struct inode *inode, struct file *file)
 	return seq_release(inode, file);
 }
 
-/* After an error, the file still has its last answer, or the usage text if there is none. */
+/* After an error, the file keeps its previous answer, or the usage text if there was no answer. */
 static ssize_t explain_write(struct file *file, const char __user *buf, size_t count,
 			     loff_t *pos)
 {

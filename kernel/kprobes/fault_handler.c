@@ -18,7 +18,7 @@
  *
  * Context: any, with preemption disabled.
  *
- * Return: true if a fault_handler handled the fault; those after it are not called then.
+ * Return: true if a fault_handler handled the fault; the fault_handlers after it are not called.
  */
 bool __kprobes probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs,
 					     int trapnr)
@@ -56,7 +56,7 @@ void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set
 		has_fault |= !!set->probes[i]->fault_handler;
 	WRITE_ONCE(pp->has_fault, has_fault);
 #ifndef __ARCH_WANT_PROBEPOINT
-	/* This never becomes NULL again, see probe_set_dispatchers(). */
+	/* pp->kp.fault_handler never becomes NULL again, see probe_set_dispatchers(). */
 	if (has_fault)
 		WRITE_ONCE(pp->kp.fault_handler, fault_dispatch);
 #endif

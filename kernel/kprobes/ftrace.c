@@ -18,14 +18,14 @@
  * its last one unregistered, or when a return probe becomes the only probe, or ceases to be the
  * only one. The address is added to the new filter before it is removed from the old one. While
  * it is in both, ftrace calls the handler twice for a hit, so x86 marks the registers of a hit
- * that was handled. Other architectures cannot mark registers. There an address stays in the
- * filter that it was armed in: a probe with a post_handler that is added to one without does not
- * exclude a live patch. If the address is in FILTER_DIVERT, a live patch is still excluded after
- * the probe with the post_handler was unregistered.
+ * that was handled. Other architectures cannot mark registers. There an address stays in one filter
+ * as long as it has an enabled probe. If that is FILTER_STAY, a probe with a post_handler that is
+ * registered later does not exclude a live patch. If it is FILTER_DIVERT, a live patch is still
+ * excluded after the probe with the post_handler was unregistered.
  *
  * Updating a filter is expensive, so a batch does it once. Adding may fail, and is part of
  * staging. If an address cannot be removed for lack of memory, it stays in the filter until
- * the next batch tries again. Its hits find no handlers to call.
+ * the next batch tries again. Hits at the address then find no handlers to call.
  *
  * kprobe_mutex guards everything here. The locks of ftrace nest inside it.
  */
@@ -91,10 +91,10 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_disabled);
 /**
  * arch_kprobe_ftrace_trampoline() - get the trampoline that probed functions call
  *
- * Architectures that have a faster one than ftrace override it. Ftrace uses it for functions
- * to which no other user is attached.
+ * An architecture that has a faster trampoline than ftrace overrides this function. Ftrace lets a
+ * probed function call that trampoline unless another user of ftrace is attached to the function.
  *
- * Return: its address, or 0 for a trampoline of ftrace.
+ * Return: the address of the trampoline, or 0 to use a trampoline of ftrace.
  */
 unsigned long __weak arch_kprobe_ftrace_trampoline(void)
 {
@@ -105,10 +105,10 @@ unsigned long __weak arch_kprobe_ftrace_trampoline(void)
  * arch_kprobe_ftrace_return_trampoline() - get the trampoline for functions that have nothing but
  *	a return probe
  *
- * The trampoline must also handle other probes: an address may get them before
- * ftrace has changed its call to another trampoline.
+ * The trampoline must also handle other probes: if another probe is registered at the same address,
+ * the function still calls this trampoline until ftrace has changed the call.
  *
- * Return: its address, or 0 if these functions use the trampoline of
+ * Return: the address of the trampoline, or 0 if these functions call the trampoline of
  * arch_kprobe_ftrace_trampoline().
  */
 unsigned long __weak arch_kprobe_ftrace_return_trampoline(void)
@@ -135,13 +135,14 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 
 /**
  * kprobe_ftrace_check() - can ftrace call a probe at an address?
- * @place: the address, in text that stays; on_ftrace is set if ftrace can put a call there,
- *	and range if the bytes that ftrace patches are the reason
+ * @place: its addr is the address, in text that is not freed meanwhile. This sets on_ftrace to
+ *	whether ftrace can put a call at the address. If the address is refused, this sets range to
+ *	the bytes that ftrace patches.
  *
  * Context: any.
  *
- * Return: %KPROBE_REASON_NONE if it can, or if ftrace does not patch the address; or a reason if
- * the address is inside the bytes that ftrace patches, and not the first of them.
+ * Return: %KPROBE_REASON_NONE if ftrace can call a probe there, or if ftrace does not patch the
+ * address; or a reason if the address is inside the bytes that ftrace patches, but not the first.
  */
 enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
@@ -198,7 +199,10 @@ static u8 kprobe_filter_for(const struct probe_set *set)
 	return i ? BIT(FILTER_STAY) : 0;
 }
 
-/* Return: the bit of the filter that a probepoint needs for its staged set, or its current one. */
+/*
+ * Return: the bit of the filter that a probepoint needs for its staged set; or, if none is staged,
+ * for its published set. 0 if it needs no filter.
+ */
 static u8 kprobe_filter_wanted(const struct probepoint *pp)
 {
 	const struct probe_set *set = pp->next_set;
@@ -286,7 +290,10 @@ static unsigned int kprobe_filter_count(struct list_head *changes, filter_choice
 	return nr;
 }
 
-/* Change one filter for all probepoints of a batch for which @choose returns its bit. */
+/*
+ * Change filters[@which] for all probepoints of a batch for which @choose returns its bit. If
+ * @choose is kprobe_filter_missing(), add their addresses to the filter; otherwise remove them.
+ */
 static int kprobe_filter_change(unsigned int which, struct list_head *changes,
 				filter_choice_t choose, gfp_t gfp)
 {
@@ -413,10 +420,9 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 
 	lockdep_assert_held(&kprobe_mutex);
 	/*
-	 * Add addresses to their new filter if they have lost their last
-	 * post_handler, or have only a return probe left. If that fails, they
-	 * stay in their old filter: if that is FILTER_DIVERT, it excludes live
-	 * patches without need, but no hit is lost.
+	 * An address that has lost its last post_handler, or has only a return probe left, moves to
+	 * another filter: add it there first. If that fails, it stays in its old filter, and no hit
+	 * is lost. But in FILTER_DIVERT it excludes live patches without need.
 	 */
 	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
 			     GFP_KERNEL | __GFP_NOFAIL);

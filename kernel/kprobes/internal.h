@@ -224,8 +224,8 @@ int probepoints_arm_all(bool arm);
 
 /**
  * struct jump_question - a question: would a probepoint be optimised?
- * @list: on the list that is given to optimizer_explain()
- * @pp: the probepoint that arch_explain_probepoint() was given
+ * @list: links the questions that are passed to optimizer_explain()
+ * @pp: the probepoint, which was passed to arch_explain_probepoint() before
  * @nr: number of answers wanted: 2, or 1 for the first one only
  * @answer: result: the answers, without post_handlers and with them
  * @why: result: the reasons, for answers other than %KPROBE_YES

@@ -89,7 +89,7 @@ static bool __kprobes jprobe_is_first(struct jprobe *jp, enum jprobe_misuse misu
 	return !test_and_set_bit(misuse, &jp->reported);
 }
 
-/* Called if the handler has changed preempt_count, for example by not releasing a lock */
+/* Called if the handler changed preempt_count, for example because it did not release a lock */
 static noinline void __kprobes jprobe_restore_preempt_count(struct jprobe *jp, int count)
 {
 	int left = preempt_count();

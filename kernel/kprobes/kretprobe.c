@@ -155,9 +155,9 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 			if (rps[i])
 				kretprobe_deactivate(rps[i]);
 	/*
-	 * unregister_kprobes() waits for running handlers, at entries and at returns, also of
-	 * return probes that another caller is unregistering. After that, either caller may tear
-	 * these down: the second one finds nothing to do.
+	 * unregister_kprobes() waits for running handlers, at entries and at returns. It does so
+	 * even for a return probe that another caller is unregistering. After that, both callers
+	 * may tear it down: kretprobe_teardown() does nothing for the second caller.
 	 */
 	unregister_kprobes((struct kprobe **)rps, num);
 	scoped_guard(mutex, &kretprobe_mutex)

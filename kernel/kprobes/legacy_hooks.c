@@ -3,9 +3,9 @@
  * Kernel probes: architectures whose hooks take a struct kprobe.
  *
  * The core calls hooks that take a struct probepoint. This file and legacy.h pass the struct kprobe
- * that is embedded there to the older hooks of these architectures. The architectures keep the
+ * that the probepoint embeds to the older hooks of these architectures. The architectures keep the
  * instruction in the ainsn of this struct kprobe, and call its handlers, which are the core's
- * dispatchers, see set.c. They also define current_kprobe and kprobe_ctlblk.
+ * dispatchers, see set.c. The architectures also define current_kprobe and kprobe_ctlblk.
  *
  * Some of these hooks write slots by patching text, and decode text that they
  * patched. So the hooks that prepare, arm or disarm a probe are called with

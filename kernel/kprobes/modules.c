@@ -39,7 +39,7 @@ struct coming_module {
 static LIST_HEAD(coming_modules);
 
 /*
- * Number of modules loaded so far. While it does not change, no text is added.
+ * Number of modules loaded so far. While it does not change, no text is added to the kernel.
  * Guarded by kprobe_mutex.
  */
 unsigned int kprobe_modules_seen;
@@ -112,7 +112,7 @@ enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long a
 		return KPROBE_REASON_MODULE_INIT;
 	if (kprobe_module_ready(mod))
 		return KPROBE_REASON_NONE;
-	/* Neither LIVE nor COMING: the module is unloaded. It is GOING, and then UNFORMED. */
+	/* If the state is not COMING, the module is being unloaded: GOING, and then UNFORMED. */
 	return READ_ONCE(mod->state) == MODULE_STATE_COMING ? KPROBE_REASON_MODULE_COMING :
 							      KPROBE_REASON_MODULE_GOING;
 }
