@@ -254,8 +254,8 @@ EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
  * Reset addr and the handlers to what the user gave, so that the structure can be registered
- * again. No handler reads addr or calls kprobe_disable_self() any more. If the user gave a symbol,
- * addr is kept, since users read it after unregistration.
+ * again. The caller has waited for handlers that read addr or call kprobe_disable_self(). If the
+ * user gave a symbol, addr is kept, since users read it after unregistration.
  */
 static void kprobe_restore_unregistered(struct kprobe **kps, int num)
 {

@@ -380,10 +380,11 @@ bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
  * kprobe_nests() - does a probe take part in nested hits?
  * @p: the probe
  *
- * A hit inside a handler of such a probe calls the handlers of other such probes. So its handlers
- * must be prepared to be called while another handler runs in the same context, from any function
- * that the other handler calls. A probe with a post_handler never nests: after the instruction,
- * when the post_handler would be called, it is no longer known that the hit was nested.
+ * If this is true for the probe whose handler runs, a hit in the same context is not missed, but
+ * calls the pre_handlers of the other probes for which this is true. So the handlers of such probes
+ * must be prepared to be called from any function that another handler calls. A probe with a
+ * post_handler never nests: after the instruction, when the post_handler would be called, it is no
+ * longer known that the hit was nested.
  *
  * Context: any, with preemption disabled.
  *

@@ -26,8 +26,8 @@
 #include "internal.h"
 
 /*
- * Probepoints without probes that ftrace could not remove from a filter, for lack of memory.
- * Each batch tries again.
+ * Probepoints whose last probe was detached, but whose address ftrace could not remove from a
+ * filter, for lack of memory. The next batch tries again.
  */
 static LIST_HEAD(unreleased);
 
@@ -163,8 +163,9 @@ static void batch_take_unreleased(struct list_head *changes)
 }
 
 /*
- * Take a probepoint off a batch. If it has no probes left, free it, or put it on @unreleased while
- * a filter of ftrace still contains its address. Return: true if it has probes, and is not GONE.
+ * Take a probepoint off a batch. If it has no probes left, free it; but if a filter of ftrace still
+ * contains its address, put it on the list of unreleased probepoints instead. Return: true if it
+ * has probes, and is not GONE.
  */
 static bool batch_end_change(struct probepoint *pp)
 {

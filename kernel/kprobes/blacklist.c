@@ -6,8 +6,8 @@
  * NOKPROBE_SYMBOL() names some of these functions, others are in sections of their
  * own (.kprobes.text, .noinstr.text), and the architecture adds more.
  *
- * The ranges are in a maple tree, which readers search under RCU. Where ranges overlap, the one
- * that was added last stays whole. kprobe_mutex guards all changes.
+ * The ranges are in a maple tree, which readers search under RCU. A new range replaces the parts of
+ * older ranges that it overlaps. kprobe_mutex guards all changes.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -180,10 +180,10 @@ static unsigned long blacklist_whole_function(char *symbol)
  * kprobe_blacklist_has() - is an address in a range of the blacklist?
  * @addr: address of code
  *
- * If @addr is in a function NAME.SUFFIX, this does not test whether NAME is on the blacklist, as
- * within_kprobe_blacklist() does. The safety check of jumps calls this for each instruction that a
- * jump would replace. The registration has already tested NAME for the probed address, which is in
- * the same function.
+ * If @addr is in a function NAME.SUFFIX, within_kprobe_blacklist() also tests whether NAME is on
+ * the blacklist. This function does not. The safety check of jumps calls it for each instruction
+ * that a jump would replace. They are in the same function as the probed address, for which the
+ * registration has already tested NAME.
  *
  * Context: any in which RCU is watching.
  *
@@ -207,7 +207,7 @@ static unsigned long blacklist_contains_whole(char *symbol)
  * @addr: address of code
  *
  * The compiler moves parts of functions out (.cold, .part.0), and makes changed copies of
- * functions (.isra.0, .constprop.0). NAME.SUFFIX is on the blacklist if NAME is.
+ * functions (.isra.0, .constprop.0). NAME.SUFFIX counts as blacklisted if NAME is.
  *
  * Context: any in which RCU is watching.
  *
@@ -249,7 +249,7 @@ bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 }
 
 /**
- * kprobe_blacklist_del_range() - remove text that is about to be freed
+ * kprobe_blacklist_del_range() - remove from the blacklist a range whose text is about to be freed
  * @start: its first address
  * @end: the first address after it
  */

@@ -36,8 +36,8 @@ struct list_position {
 };
 
 /*
- * Find the first probepoint at @next or above. For @next 0 that is kprobe_waiting, which has the
- * probes that wait for a module, if there are any.
+ * Find the first probepoint at @next or above. If @next is 0 and probes wait for a module, that is
+ * kprobe_waiting, to which these probes are attached.
  */
 static struct probepoint *kprobe_list_find(unsigned long next)
 {

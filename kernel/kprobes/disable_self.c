@@ -139,7 +139,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 */
 		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
 			return false;
-		/* Pairs with smp_mb() in kprobe_check_post(). */
+		/* Read the set after replacing post_handler. Pairs with kprobe_check_post(). */
 		smp_mb();
 		pp = READ_ONCE(p->point);
 		set = pp ? probepoint_set(pp) : NULL;

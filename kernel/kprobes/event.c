@@ -97,7 +97,8 @@ static int event_search(struct symbol_search *search)
 /*
  * Count the symbols with a name in one module. @symbol is MODULE:NAME, and @colon points to its
  * colon. kprobe_mutex is held, so do not use module_kallsyms_on_each_symbol(), which takes
- * module_mutex: a task that unloads a module holds module_mutex during a grace period.
+ * module_mutex: a task that unloads a module holds module_mutex during a grace period, and all
+ * registrations would wait for that task.
  */
 static unsigned int event_count_in_module(const char *symbol, const char *colon)
 {

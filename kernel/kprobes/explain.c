@@ -416,8 +416,8 @@ static int explain_probe_places(struct place_list *list)
 }
 
 /*
- * Find and check the next places of the list, which replace those before. Return: 0, -EINTR or
- * -ENOMEM. After an error, the next call begins with the same places.
+ * Find and check the next places of the list. They replace the previous ones in @list->places.
+ * Return: 0, -EINTR or -ENOMEM. After an error, the next call begins with the same places.
  */
 static int explain_check_places(struct place_list *list)
 {
@@ -777,10 +777,7 @@ static int explain_parse(char *text, struct location *l)
 		return 0;
 	}
 	l->symbol = text;
-	/*
-	 * Look for wildcards before the offset is cut off, so that the offset
-	 * "*" counts, too.
-	 */
+	/* Look for wildcards before the offset is cut off: the offset "*" is one, too. */
 	l->many = strpbrk(text, "*?[");
 	offset = strchr(text, '+');
 	if (!offset)

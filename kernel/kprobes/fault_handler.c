@@ -44,7 +44,7 @@ static int __kprobes __maybe_unused fault_dispatch(struct kprobe *kp, struct pt_
 /**
  * probepoint_publish_fault() - publish whether a probepoint has a fault_handler
  * @pp: the probepoint
- * @set: the set that is being published
+ * @set: the probe set that is being published
  */
 void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set)
 {

@@ -362,7 +362,7 @@ int kprobe_ftrace_arm(struct list_head *changes)
  * Context: as kprobe_ftrace_arm().
  *
  * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not be
- * added. The log names all of these.
+ * added. The log names each probepoint that could not be added.
  */
 int kprobe_ftrace_arm_most(struct list_head *changes)
 {
@@ -434,8 +434,8 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 }
 
 /**
- * kprobe_ftrace_discard() - treat a probepoint whose text is being freed as removed
- * @pp: the probepoint; kprobe_ftrace_disarm() has removed it, or has failed
+ * kprobe_ftrace_discard() - forget which filters have a probepoint whose text is being freed
+ * @pp: the probepoint; kprobe_ftrace_disarm() has removed it from all filters, or has failed to
  */
 void kprobe_ftrace_discard(struct probepoint *pp)
 {

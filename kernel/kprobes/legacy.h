@@ -82,7 +82,7 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 /* The caller has nothing to free: arch_remove_probepoint() frees the detour buffer. */
 static inline kprobe_opcode_t *arch_drop_detour(struct probepoint *pp) { return NULL; }
 
-/* Detour buffers call a dispatcher, which works for any set, so there is nothing to patch. */
+/* Detour buffers call a dispatcher, which works for any probe set, so there is nothing to patch. */
 static inline bool arch_match_detour(struct probepoint *pp) { return false; }
 
 static inline void arch_break_jump(struct probepoint *pp)

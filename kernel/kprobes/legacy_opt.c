@@ -8,9 +8,9 @@
  * post_handlers keeps its breakpoint, and a probe whose pre_handler redirects execution must
  * have a post_handler.
  *
- * A detour buffer is kept until the probepoint is freed. A new one could not be built while tasks
- * are in the old one: struct arch_specific_insn, of which there is only one, describes how the
- * buffer executes the instruction.
+ * A detour buffer is kept until the probepoint is freed. A new buffer could not be built while
+ * tasks are in the old one: struct arch_specific_insn describes how the buffer executes the
+ * instruction, and the probepoint has only one such struct.
  *
  * Detour buffers are not in pages of slots.c, since on powerpc, jumps do not reach these pages.
  * Powerpc has a fixed area for detour buffers, which is not page-aligned, so the xarray of slots.c
@@ -33,7 +33,7 @@
 /* The name of a page of detour buffers in /proc/kallsyms and for perf. */
 #define DETOUR_PAGE_SYMBOL	"kprobe_optinsn_page"
 
-/* MAX_OPTINSN_SIZE counts instructions. The linker sets it, so it is not constant here. */
+/* MAX_OPTINSN_SIZE counts instructions. It is computed from symbols, so it is no C constant. */
 #define DETOUR_SIZE		(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t))
 #define DETOURS_PER_PAGE	(PAGE_SIZE / DETOUR_SIZE)
 
@@ -243,7 +243,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
  *
  * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
  *
- * Return: true. It fails only on x86, if other code has changed the text.
+ * Return: true. Only the version of x86 can fail, if other code has changed the text.
  */
 bool arch_install_jump(struct probepoint *pp)
 {

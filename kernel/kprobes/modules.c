@@ -71,13 +71,13 @@ static void kprobe_module_live(const struct module *mod)
  * kprobe_module_ready() - may the text of a module be probed, or searched?
  * @mod: the module
  *
- * It may from the notifier's call for MODULE_STATE_COMING until its call for MODULE_STATE_GOING.
- * The latter call may find mod->state still MODULE_STATE_COMING, if loading the module failed; so
- * the state alone is not enough.
+ * The text may be probed from the time when the notifier is called for MODULE_STATE_COMING until it
+ * is called for MODULE_STATE_GOING. If loading the module has failed, mod->state may still be
+ * MODULE_STATE_COMING after the latter call, so the state alone is not enough.
  *
  * Context: any with preemption disabled, which keeps @mod in memory.
  *
- * Return: true if it may.
+ * Return: true if the text may be probed or searched.
  */
 bool kprobe_module_ready(const struct module *mod)
 {
