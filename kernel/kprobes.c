@@ -274,8 +274,8 @@ static void kprobe_restore_unregistered(struct kprobe **kps, int num)
 
 /**
  * unregister_kprobes() - unregister several probes
- * @kps: the probes. A member may be NULL; if it is not registered, its addr is set to
- *	NULL.
+ * @kps: the probes. A member may be NULL. If a probe is not registered, its addr is set to NULL, as
+ *	a sign to the caller.
  * @num: number of probes
  *
  * The whole batch costs one wait for running handlers. On x86, one synchronisation of all CPUs
@@ -402,8 +402,8 @@ EXPORT_SYMBOL_GPL(disable_kprobes);
  * @kp: a registered probe
  *
  * When this returns 0, no handler of @kp is running, and none is called before
- * enable_kprobe(). If @kp belongs to a return probe, this is true of the entry only: calls
- * that are already tracked still call the return probe's handler.
+ * enable_kprobe(). If @kp belongs to a return probe, this applies only to entries of the function:
+ * calls that are already tracked still call the return probe's handler when they return.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -156,7 +156,7 @@ struct probepoint_jump {
  * @probes: every attached probe, including disabled ones
  * @node: orders all probepoints by address, including GONE ones
  * @change: links the probepoints of a batch
- * @unreleased: links the probepoints without probes that are still in a filter
+ * @unreleased: links the probepoints that have no probes any more, but are still in a filter
  * @deferred: frees the slot, and the probepoint if it is @dead
  * @rcu: frees the probepoint when no unwinder reads it any more
  * @module: the module that a batch has pinned, or NULL
@@ -273,7 +273,7 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
  *
  * Context: any, with preemption disabled.
  *
- * Return: the set, valid until preemption is enabled.
+ * Return: the probe set, valid until preemption is enabled.
  */
 static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
 {

@@ -69,7 +69,7 @@ static int event_count_if_wanted(void *data, const char *name, unsigned long add
 	return event_count_match(search, addr);
 }
 
-/* Search the symbols of the kernel and of all modules. Return: 0 or -EINTR. */
+/* Count the symbols of the kernel and of all modules that have each name. Return: 0 or -EINTR. */
 static int event_search(struct symbol_search *search)
 {
 	unsigned int *i = &search->current_sym;

@@ -63,7 +63,7 @@ struct location {
 
 /**
  * struct question - the checks' results for a location
- * @nr_symbols: how many symbols have the name
+ * @nr_symbols: how many symbols have the name that the user wrote; 0 for an address
  * @place: the address, and what is known about it
  * @e: the results of the architecture's checks
  * @return_reason: why a return probe would be refused

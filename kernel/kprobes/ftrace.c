@@ -135,7 +135,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 
 /**
  * kprobe_ftrace_check() - can ftrace call a probe at an address?
- * @place: its addr is the address, in text that is not freed meanwhile. This sets on_ftrace to
+ * @place: its addr is the address, in text that cannot be freed now. This sets on_ftrace to
  *	whether ftrace can put a call at the address. If the address is refused, this sets range to
  *	the bytes that ftrace patches.
  *

@@ -405,8 +405,8 @@ void kretprobe_teardown(struct kretprobe *rp);
 
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
 /*
- * The pre_handler of return probes without data. A trampoline of an architecture may do the work of
- * this function itself, for probes that have it as pre_handler: on x86,
+ * The pre_handler of return probes without data. For such a return probe, a trampoline of the
+ * architecture may do the work of this function instead of calling it: on x86,
  * kprobe_ftrace_return_trampoline does.
  */
 int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);

@@ -55,7 +55,7 @@ enum kprobe_reason kretprobe_check(unsigned long entry)
 	return KPROBE_REASON_NONE;
 }
 
-/* Undo kretprobe_prepare() for the return probes for which it succeeded. */
+/* Undo kretprobe_prepare(), which succeeded for all @num return probes in @rps. */
 static void kretprobes_teardown(struct kretprobe **rps, int num)
 {
 	guard(mutex)(&kretprobe_mutex);

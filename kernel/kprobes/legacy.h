@@ -93,7 +93,7 @@ static inline void arch_break_jump(struct probepoint *pp)
 /* A jump is no longer than a breakpoint, so arch_break_jump() has overwritten all of it. */
 static inline void arch_restore_jump(struct probepoint *pp) { }
 
-/* Here arch_check_jumps() reads no text, so it keeps no data on modules that could become stale. */
+/* Here arch_check_jumps() keeps no data on the text of modules, so there is nothing to discard. */
 static inline void arch_kprobe_module_going(const struct module *mod) { }
 
 /* A jump covers only one instruction. With a post_handler, even an empty one, there is no jump. */

@@ -33,7 +33,10 @@
 /* The name of a page of detour buffers in /proc/kallsyms and for perf. */
 #define DETOUR_PAGE_SYMBOL	"kprobe_optinsn_page"
 
-/* MAX_OPTINSN_SIZE counts instructions. It is computed from symbols, so it is no C constant. */
+/*
+ * MAX_OPTINSN_SIZE is computed from symbols, so it is no C constant. It counts instructions; but on
+ * arm it counts bytes, so that the buffers there are larger than needed.
+ */
 #define DETOUR_SIZE		(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t))
 #define DETOURS_PER_PAGE	(PAGE_SIZE / DETOUR_SIZE)
 
