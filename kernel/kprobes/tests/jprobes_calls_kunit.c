@@ -131,9 +131,9 @@ static noinline long kp_jp_short_handler(long arg)
 }
 
 /*
- * Call the function on a stack that ends at a guard page, with only 0 to 13
- * words above the return address. kprobes copies the stack arguments, and
- * must not read beyond the end of the stack.
+ * Call kp_jp_short() on a stack that ends at a guard page, with only 0 to 13 words above the return
+ * address. kprobes copies the words where arguments may be, and must not read past the end of the
+ * stack.
  */
 static void kp_jp_calls_end_of_stack(struct kunit *test)
 {
@@ -145,7 +145,7 @@ static void kp_jp_calls_end_of_stack(struct kunit *test)
 
 	jp->jp.entry = kp_jp_short_handler;
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
-	/* Keep interrupts off, or they would run on this stack, which unwinders do not know. */
+	/* Keep interrupts off: they would use this stack, on which unwinders give up. */
 	local_irq_save(flags);
 	for (words = 0; words < KP_JP_ARGS; words++)
 		got[words] = kp_jp_call_short_at(words, stack + THREAD_SIZE - words * sizeof(long));
@@ -238,8 +238,8 @@ static int kp_jp_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	kp_jp_faults++;
 	/*
-	 * In a fault_handler, jprobe_return() must have no effect: the
-	 * exception handler that called it would never return.
+	 * In a fault_handler, jprobe_return() must return to its caller, or the exception handler
+	 * that called the fault_handler would never return.
 	 */
 	if (kp_jp_fault_handler_ends)
 		jprobe_return();

@@ -6,8 +6,8 @@
 #include "kp_cases_contexts.h"
 
 /*
- * The jprobe's handler must have interrupts off if it is called from a breakpoint, or if the probed
- * function was called with interrupts off; otherwise on.
+ * The jprobe's handler must run with interrupts off if a breakpoint calls it, or if the probed
+ * function was called with interrupts off. Otherwise, it must run with interrupts on.
  */
 static void kp_jp_contexts_irq_flag(struct kunit *test)
 {
@@ -41,8 +41,9 @@ static void kp_jp_over_handler(struct kunit *test, bool nmi)
 		irq_work_sync(&kp_interrupt.work);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
 		/*
-		 * The probepoint may have been optimised since the last call. If the handler ran
-		 * with interrupts on, the interrupt arrived during the handler.
+		 * A breakpoint calls the handler with interrupts off, so the interrupt arrives
+		 * after the handler. If the probepoint has been optimised since the last round, the
+		 * handler runs with interrupts on, and the interrupt arrives during the handler.
 		 */
 		over += nmi || !jp->irqs_disabled;
 		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, over);
@@ -53,7 +54,10 @@ static void kp_jp_over_handler(struct kunit *test, bool nmi)
 KP_CASE(kp_jp_contexts_irq_returns, kp_jp_over_handler(test, false))
 KP_CASE(kp_jp_contexts_nmi_returns, kp_jp_over_handler(test, true))
 
-/* Four tasks, with a timer each, call the function while the jprobe changes. */
+/*
+ * Four tasks and their timers call the function while the jprobe is registered, disabled, enabled
+ * and unregistered.
+ */
 
 #define KP_JP_TASKS	4
 #define KP_JP_PERIOD	(300 * NSEC_PER_USEC)
@@ -107,7 +111,7 @@ static int kp_jp_stress_task(void *data)
 	hrtimer_start(timer, ns_to_ktime(KP_JP_PERIOD), HRTIMER_MODE_REL_HARD);
 	while (!kthread_should_stop()) {
 		kp_jp_stress_call();
-		/* Otherwise the optimiser, which waits for tasks RCU, would wait for this task. */
+		/* The optimiser waits for tasks RCU, and so for this task to report. */
 		cond_resched_tasks_rcu_qs();
 	}
 	hrtimer_cancel(timer);

@@ -11,7 +11,7 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/* Do what local_bh_disable() does. That function itself must not be called in an NMI. */
+	/* local_bh_disable() would also tell lockdep, which jprobe_return() cannot undo. */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 
@@ -34,7 +34,8 @@ static void kp_jp_drops(struct kunit *test, void (*take)(void))
 		kp_expect_hits(test, jp, i);
 	}
 	/*
-	 * At a breakpoint interrupts were off already, so disabling them is no mistake to report.
+	 * A breakpoint calls the handler with interrupts off, so kprobes does not report that the
+	 * handler has disabled them.
 	 */
 	KUNIT_EXPECT_EQ(test, jp->jp.reported != 0, take != kp_jp_takes_irqs ||
 			kprobe_optimized(&jp->kp) || kprobe_ftrace(&jp->kp));
@@ -97,8 +98,8 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 	kp_at_end(test, kp_jp_fprobe_gone, NULL);
 	KUNIT_ASSERT_EQ(test, kp_register(test, jp), 0);
 	/*
-	 * Make more calls than the fprobe has records. None is missed only if jprobe_return() frees
-	 * the records of the calls that it drops.
+	 * Make more calls than the fprobe has records: if jprobe_return() did not free the records
+	 * of the calls that it drops, the fprobe would miss calls.
 	 */
 	for (i = 1; i <= 500; i++) {
 		kp_jp_expect_call(test, jp);
@@ -110,8 +111,8 @@ static void kp_jp_drops_fprobe(struct kunit *test)
 #endif
 
 /*
- * Drop calls many times. jprobe.sh also runs this while the function graph tracer traces the
- * handler: its shadow stack must not keep the dropped calls.
+ * Let jprobe_return() drop calls many times. jprobe.sh also runs this while the function graph
+ * tracer traces the handler: the tracer's shadow stack must not keep the dropped calls.
  */
 static void kp_jp_drops_many(struct kunit *test)
 {

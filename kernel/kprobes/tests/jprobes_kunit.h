@@ -157,7 +157,10 @@ extern unsigned int kp_jp_order;
 long kp_jp_handler(KP_JP_PARAMS);
 asmlinkage long kp_jp_handler_on_stack(KP_JP_PARAMS);
 
-/* kp_jp_call() passes KP_JP_ARG(1) to KP_JP_ARG(14), and must return kp_jp_result(). */
+/*
+ * kp_jp_call() calls a target with the arguments KP_JP_ARG(1) to KP_JP_ARG(14), and must return
+ * kp_jp_result().
+ */
 #define KP_JP_ARG(i)	(0x1000L + 16 * (i))
 #define KP_JP_CALL(fn)									\
 	fn(KP_JP_ARG(1), KP_JP_ARG(2), KP_JP_ARG(3), KP_JP_ARG(4), KP_JP_ARG(5),	\

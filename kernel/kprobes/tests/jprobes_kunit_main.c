@@ -137,8 +137,8 @@ void kp_jp_wait_for_jumps(struct kunit *test)
 }
 
 /*
- * With the parameter opt, expect that @kp is optimised. That is possible for all targets, except at
- * addresses of ftrace. A disabled probe may not be optimised.
+ * With the parameter opt, expect that @kp is optimised, which is possible for all targets. Only
+ * ftrace-based probes need no jump, and disabled probes need not have one.
  */
 void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 {

@@ -71,7 +71,7 @@ SYM_FUNC_START(kp_jp_regs)
 	push	%esi
 	push	%edi
 #endif
-	/* Keep the frame pointer valid: an interrupt may unwind the stack at any time. */
+	/* Do not change the frame pointer: an interrupt may unwind the stack at any time. */
 	mov	%_ASM_BP, KP_IN(KP_JP_BP)
 	lea	-KP_WORD(%_ASM_SP), %_ASM_AX
 	mov	%_ASM_AX, KP_IN(KP_JP_SP)

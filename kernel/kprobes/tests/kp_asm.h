@@ -2,7 +2,7 @@
 #ifndef KP_ASM_H
 #define KP_ASM_H
 
-/* What most assembly of the tests needs: functions, annotations for objtool, words of any width */
+/* Headers that most assembly files of the tests need */
 
 #include <linux/errno.h>
 #include <linux/linkage.h>

@@ -4,7 +4,7 @@
 
 /*
  * Test cases that register and unregister several probes with one call. One file of each test
- * module includes this, for its kind of probe: see kp_kind.h.
+ * module includes this. KP_KIND is the kind of probe that the module tests: see kp_kind.h.
  */
 
 #define KP_BATCH	4
@@ -153,7 +153,7 @@ static void kp_batch_again(struct kunit *test)
 	batch->own[1] = kp_own(kp_new(test, KP_NOKPROBE));
 	KUNIT_EXPECT_EQ(test, KP_API_ALL(register)(batch->own, KP_BATCH), -EINVAL);
 	batch->own[1] = good;
-	/* Reuse the structs as the refusal, and later unregistration, left them. */
+	/* Register the same structs three times: after the failure, then after unregistrations. */
 	for (i = 1; i <= 3; i++) {
 		kp_batch_register(test, batch);
 		kp_batch_expect_call(test, batch, i);
@@ -258,7 +258,7 @@ static void kp_batch_switch(struct kunit *test)
 	kps[3] = NULL;
 	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), -EINVAL);
 	kp_batch_expect_call(test, batch, hits);
-	/* A batch may have the same member twice. */
+	/* enable_kprobes() and disable_kprobes() accept an array that has a probe twice. */
 	kps[3] = kps[0];
 	KUNIT_EXPECT_EQ(test, enable_kprobes(kps, KP_BATCH), 0);
 	KUNIT_EXPECT_EQ(test, KP_TARGET(1), 2);

@@ -4,12 +4,14 @@
 
 /*
  * Test cases that call a probed function in every context, and that interrupt handlers. One file of
- * each test module includes this, for its kind of probe: see kp_kind.h.
+ * each test module includes this. KP_KIND is the kind of probe that the module tests: see
+ * kp_kind.h.
  */
 
 /*
- * @target, @other: functions to probe; @where: which of the handlers calls the function that was
- * set with kp_prepare_hook()
+ * @target, @other: functions to probe; @where: the handler that calls the function passed to
+ * kp_prepare_hook(). 0 is the pre_handler, the entry_handler, or the handler of a jprobe; 1 is the
+ * post_handler, or the handler of a return probe.
  */
 static const struct kp_context {
 	const char *name;
@@ -61,8 +63,8 @@ static void kp_context_ipi(void *unused)
 }
 
 /*
- * Call the function in one context after another. Calls must not overlap, as the counters are
- * not atomic.
+ * Call kp_context->target in one context after another. The calls must not overlap, as the handlers
+ * of kprobes and jprobes do not count their calls atomically.
  */
 static void kp_contexts_all(struct kunit *test)
 {
@@ -102,7 +104,7 @@ static void kp_contexts_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probe->preemptible);
 }
 
-/* A handler calls another probed function: each enabled probe there must count a missed hit. */
+/* A handler calls kp_context->other: each enabled probe on it must count the hit as missed. */
 static __nocfi void kp_contexts_missed(struct kunit *test)
 {
 	struct kp_probe *probe = kp_context_probe(test, kp_context_call_other);
@@ -144,7 +146,7 @@ static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_missed(probe), i);
 	}
 	KUNIT_EXPECT_EQ(test, kp_context_wrong, 0);
-	/* Registration clears the count, unregistration does not. */
+	/* Registration clears the number of missed hits, unregistration keeps it. */
 	kp_unregister(test, probe);
 	KUNIT_EXPECT_EQ(test, kp_missed(probe), 10);
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
@@ -157,7 +159,7 @@ static __nocfi void kp_contexts_missed_itself(struct kunit *test)
 
 static struct {
 	struct irq_work work;
-	/* what the interrupt or the NMI does */
+	/* called in the interrupt or the NMI */
 	void (*call)(void);
 	bool nmi;
 	bool arrived;
@@ -178,7 +180,10 @@ static void kp_interrupt_irq(struct irq_work *work)
 	kp_interrupt_arrives();
 }
 
-/* Until the case ends, kp_interrupt_self() interrupts this CPU, which calls @call. */
+/*
+ * Until the case ends, kp_interrupt_self() raises an interrupt or, with @nmi, an NMI, which calls
+ * @call.
+ */
 static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nmi)
 {
 	memset(&kp_interrupt, 0, sizeof(kp_interrupt));
@@ -191,7 +196,10 @@ static void kp_interrupt_prepare(struct kunit *test, void (*call)(void), bool nm
 	kp_at_end(test, kp_nmi_stop, NULL);
 }
 
-/* Interrupt this CPU. With interrupts off, an interrupt arrives later, an NMI at once. */
+/*
+ * Send this CPU an NMI or an interrupt, and wait for it. With interrupts off, an interrupt arrives
+ * later: do not wait.
+ */
 static void kp_interrupt_self(void)
 {
 	int i;
@@ -215,7 +223,7 @@ static void kp_interrupt_handler(void)
 }
 
 static struct {
-	/* the next handler is to be interrupted */
+	/* interrupt the next handler that runs; the handler clears this */
 	bool armed;
 	bool irqs_off;
 	struct tasklet_struct tasklet;
@@ -248,9 +256,9 @@ static void kp_context_softirq(struct tasklet_struct *tasklet)
 }
 
 /*
- * An NMI arrives during a handler; or an interrupt does, and then its softirq. Each of these calls
- * both functions once. These hits are in other contexts, so none may be missed. In each round, the
- * task also calls the first function.
+ * Interrupt a handler with an NMI, or with an interrupt that raises a softirq. The NMI, the
+ * interrupt and the softirq call both functions once each. Their hits are in other contexts than
+ * the handler, so none may be missed. In each round, the task calls the first function, too.
  */
 static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 {
@@ -269,8 +277,9 @@ static __nocfi void kp_contexts_over_handler(struct kunit *test, bool nmi)
 		tasklet_kill(&kp_context_over.tasklet);
 		KUNIT_EXPECT_TRUE(test, kp_interrupt.arrived);
 		/*
-		 * The probepoint may have been optimised since the last call. If the handler ran
-		 * with interrupts on, the interrupt arrived during the handler.
+		 * A breakpoint calls the handler with interrupts off, so the interrupt arrives
+		 * after the handler. If the probepoint has been optimised since the last round, the
+		 * handler runs with interrupts on, and the interrupt arrives during the handler.
 		 */
 		over += nmi || !kp_context_over.irqs_off ? each_over : 0;
 		KUNIT_EXPECT_EQ(test, kp_interrupt.over_handler, over);

@@ -3,8 +3,8 @@
 #define KP_CASES_ERRNO_H
 
 /*
- * Test cases of registrations that must be refused. One file of each test module includes this, for
- * its kind of probe: see kp_kind.h.
+ * Test cases of registrations that must be refused. One file of each test module includes this.
+ * KP_KIND is the kind of probe that the module tests: see kp_kind.h.
  */
 
 #ifdef CONFIG_X86_32
@@ -18,8 +18,8 @@
 static int kp_errno_data;
 
 /*
- * @text_only: probes with KP_AT_ENTRY may also be refused with -ENOENT, as the
- * symbol of @addr is looked up first
+ * @text_only: @addr is not in the text. If KP_AT_ENTRY is 1, -ENOENT is also right: registration
+ * first looks up the symbol of @addr, and there may be none.
  */
 static const struct kp_location {
 	const char *name;
@@ -81,8 +81,8 @@ static void kp_errno_location(struct kunit *test)
 	if (!KP_AT_ENTRY || !bad->text_only || error != -ENOENT)
 		KUNIT_EXPECT_EQ(test, error, bad->error);
 	/*
-	 * Inside the function, the errno must be the same: the blacklist is checked before
-	 * instruction boundaries.
+	 * At offset 1, the errno must be -EINVAL, too, not -EILSEQ: registration checks the
+	 * blacklist before instruction boundaries.
 	 */
 	if (bad->blacklisted)
 		kp_expect_refused(test, kp_new_named(test, bad->symbol, 1), -EINVAL);
@@ -202,8 +202,8 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 
 #if KP_AT_ENTRY
 /*
- * Kinds of probes that need the arguments or the return address must be refused
- * after a function's entry, where these may not be in their places any more.
+ * Return probes and jprobes need the return address or the arguments of a function, which the
+ * function may move after its entry. So registration must refuse these probes after the entry.
  */
 static void kp_errno_not_entry(struct kunit *test)
 {
@@ -214,13 +214,13 @@ static void kp_errno_not_entry(struct kunit *test)
 	if (IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "the first 16 bytes are the entry");
 	/*
-	 * Hide the address from the compiler. Otherwise this code might load the address of each
-	 * offset as a constant. kprobes writes no jump over an address that code loads, but other
+	 * Hide the address from the compiler, or this code might load each entry + offset as a
+	 * constant. kprobes writes no jump over an address that code loads as a constant, but other
 	 * cases expect a jump in this function.
 	 */
 	OPTIMIZER_HIDE_VAR(entry);
 	for (offset = 1; offset < 16; offset++) {
-		/* The first instruction after an ENDBR counts as the entry. */
+		/* The instruction after an ENDBR, which has 4 bytes, counts as the entry. */
 		if (offset == 4)
 			continue;
 		kp_expect_refused(test, kp_new(test, entry + offset), -EINVAL);

@@ -4,7 +4,7 @@
 
 /*
  * Test cases that enable, disable and re-register a probe. One file of each test module includes
- * this, for its kind of probe: see kp_kind.h.
+ * this. KP_KIND is the kind of probe that the module tests: see kp_kind.h.
  */
 
 static void kp_life_hit(struct kunit *test)
@@ -44,7 +44,7 @@ static void kp_life_again(struct kunit *test)
 
 	for (i = 1; i <= 3; i++) {
 		KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
-		/* addr is the entry, or after an ENDBR (4 bytes) or powerpc's setup of r2 (8). */
+		/* addr may be after an ENDBR (4 bytes) or after powerpc's setup of r2 (8 bytes). */
 		KUNIT_EXPECT_LE(test, (unsigned long)probe->kp.addr - (unsigned long)KP_TARGET, 8);
 		kp_expect_call(test, probe, KP_TARGET, i);
 		kp_unregister(test, probe);
@@ -121,7 +121,7 @@ static void kp_life_disabled(struct kunit *test)
 	kp_bytes_expect_same(test, &text);
 }
 
-/* Enable each subset of probes at one address, then unregister them in another order. */
+/* Enable each subset of four probes at one address. Then unregister them one by one. */
 static void kp_life_colocated(struct kunit *test)
 {
 	struct kp_probe *probe[4];

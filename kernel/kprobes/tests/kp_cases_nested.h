@@ -4,9 +4,11 @@
 
 /*
  * Test cases of hits that handlers cause. One file of a test module includes this, after
- * kp_cases_contexts.h. The module's header defines KP_SECOND_NESTS: may hits be nested in the
- * second handler of a probe, a post_handler or the handler of a return? And KP_TRACED: is another
- * tracer attached, so that ftrace drops hits that are nested more than once?
+ * kp_cases_contexts.h. The module's header defines two conditions:
+ *
+ * KP_SECOND_NESTS: hits that a probe's second handler causes (a post_handler, or the handler of a
+ *	return) call handlers; otherwise they are missed
+ * KP_TRACED: another tracer is attached, so ftrace drops hits that are nested more than once
  */
 
 static bool kp_nests(void)
@@ -24,7 +26,7 @@ static struct kp_probe *kp_nested_probe(struct kunit *test, void *addr, void (*h
 	return probe;
 }
 
-/* Register a probe on the first function of the case. Its handler calls the other function. */
+/* Register a probe on kp_context->target. Its handler calls kp_context->other. */
 static struct kp_probe *kp_nested_outer(struct kunit *test, u32 flags)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -45,7 +47,10 @@ static void kp_nested_context(void)
 	kp_nested_in_nmi |= in_nmi();
 }
 
-/* A handler hits an address with two probes. Only the one with KPROBE_FLAG_NEST may be called. */
+/*
+ * A handler hits an address with two probes. Only @other, which has KPROBE_FLAG_NEST, may be
+ * called, and only if kp_nests(). A probe that is not called must count the hit as missed.
+ */
 static __nocfi void kp_nested_hits(struct kunit *test)
 {
 	struct kp_probe *probe = kp_nested_outer(test, KPROBE_FLAG_NEST);
@@ -83,8 +88,9 @@ static __nocfi void kp_nested_unexpected(struct kunit *test)
 }
 
 /*
- * Each of two handlers calls the function that the other one's probe is on. Only one hit may be
- * nested in another, so the third hit must be missed.
+ * Each of two handlers calls the function that the other handler's probe is on. A nested hit must
+ * call handlers, but no further hit may be nested in it: the third hit must be missed. If
+ * !kp_nests(), the second hit must be missed already.
  */
 static __nocfi void kp_nested_without_end(struct kunit *test)
 {
@@ -104,8 +110,8 @@ static __nocfi void kp_nested_without_end(struct kunit *test)
 }
 
 /*
- * A handler calls the function that its own probe is on. The hit must be missed, although the probe
- * has KPROBE_FLAG_NEST.
+ * A handler calls the function that its own probe is on. This nested hit must be missed, although
+ * the probe has KPROBE_FLAG_NEST.
  */
 static __nocfi void kp_nested_itself(struct kunit *test)
 {

@@ -15,7 +15,7 @@ SYM_DATA_END(\function\()_insn)
 	.popsection
 .endm
 
-/* ftrace's call or nop at the entry of a function, as the compiler makes it */
+/* ftrace's call or nop at the entry of a function, as the compiler would emit it */
 .macro KP_FTRACE_CALL
 #ifdef CONFIG_FUNCTION_TRACER
 #ifndef CONFIG_FTRACE_MCOUNT_USE_OBJTOOL
@@ -42,7 +42,7 @@ SYM_FUNC_END(\array\()_\nr)
 	.popsection
 .endm
 
-/* @array: pointers to @count functions, each with the instructions of the macro @body */
+/* Define @count functions with the instructions of the macro @body. @array: pointers to them */
 .macro KP_FUNCTIONS array count body
 	.text
 	.pushsection .rodata, "a"

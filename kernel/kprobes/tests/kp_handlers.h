@@ -5,9 +5,8 @@
 #include <linux/kprobes.h>
 
 /*
- * Define a handler that executes one statement, or nothing. The statement can use the handler's
- * parameters: p, the probe, or ri, the instance of a return probe; regs; and flags. @attributes:
- * __kprobes, or none
+ * Each macro defines a handler that executes one statement, or nothing. The statement can use the
+ * parameters of the handler. @attributes: __kprobes, or empty
  */
 
 #define KP_PRE_HANDLER(attributes, name, statement...)				\

@@ -3,27 +3,29 @@
 #define KP_KIND_H
 
 /*
- * Give kprobes, return probes and jprobes the same names, for the cases in kp_cases_*.h. A
- * module's header defines these, then includes this file:
+ * Give kprobes, return probes and jprobes the same names, for the test cases in kp_cases_*.h. The
+ * header of a test module defines the following names, then includes this file:
  *
- * KP_KIND, KP_MEMBER: kprobe, kp; kretprobe, rp; or jprobe, jp
- * struct kp_probe: begins with kp, in a union with the struct of the kind
- * kp_prepare(), kp_prepare_hook(): set handlers, and a function that a handler calls
- * kp_settle(): if the script wants jumps, wait until a probe has its jump
- * kp_hits(), kp_expect_hits(), kp_missed(): how often handlers were called, or not called
+ * KP_KIND, KP_MEMBER: kprobe and kp; kretprobe and rp; or jprobe and jp
+ * struct kp_probe: a struct KP_KIND, named KP_MEMBER, with counters; its struct kprobe is named kp
+ * kp_prepare(): sets the handlers
+ * kp_prepare_hook(): sets a function that a handler calls
+ * kp_settle(): waits until the probe has a jump, if a parameter of the module requires jumps
+ * kp_hits(), kp_missed(): number of calls of the handlers, number of missed hits
+ * kp_expect_hits(): expects that each handler was called @hits times
  * KP_TARGET, KP_OTHER: functions that return their argument plus one
  * KP_NOKPROBE: a function that is blacklisted
- * KP_INSIDE, KP_INSIDE_ERROR: an address that is refused, and the errno
- * KP_AT_ENTRY: 1 if only the entry of a function can be probed, otherwise 0
- * KP_CONTEXTS: members of kp_contexts[]
- * kp_may_be_fatal(): skip a case that the base kernel may not survive, if a parameter of the module
- *	asks for that; by default, do nothing
+ * KP_INSIDE, KP_INSIDE_ERROR: an address where registration must fail, and the errno
+ * KP_AT_ENTRY: 1 if such probes are refused after the entry of a function, otherwise 0
+ * KP_CONTEXTS: initialisers of kp_contexts[]
+ * kp_may_be_fatal(): skips a case that may crash kernels with other implementations of kprobes, if
+ *	a parameter of the module requires that; by default, does nothing
  */
 
 #include "kp_test.h"
 #include "kp_regs.h"
 
-/* The API functions with a verb: for register, register_kprobe and register_kprobes. */
+/* For kprobes, KP_API(register) is register_kprobe, KP_API_ALL(register) is register_kprobes. */
 #define KP_API(verb)		__PASTE(verb##_, KP_KIND)
 #define KP_API_ALL(verb)	__PASTE(KP_API(verb), s)
 
@@ -123,8 +125,8 @@ static inline int kp_disable(struct kp_probe *probe)
 } while (0)
 
 /*
- * Try to register @probe. If that fails, expect that @probe is not registered, and that the text is
- * unchanged. Return: 0, or the errno.
+ * Try to register @probe. If that succeeds, unregister it. If it fails, expect that @probe is not
+ * registered, and that the text is unchanged. Return: 0, or the errno of the registration.
  */
 static inline int kp_refusal(struct kunit *test, struct kp_probe *probe)
 {

@@ -59,9 +59,9 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 }
 
 /*
- * Return the address where all callers enter the function. On powerpc it may begin with two
- * instructions that set r2, which callers with the same r2 skip. If there are no such
- * instructions, or if a breakpoint hides them, return @addr.
+ * Return the first address that all callers of the function at @addr execute. On powerpc, a
+ * function may begin with two instructions that set r2, which callers with the same r2 skip: return
+ * the address after these. If a breakpoint hides them, or there are none, return @addr.
  */
 static inline void *kp_entry(void *addr)
 {

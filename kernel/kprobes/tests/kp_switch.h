@@ -2,13 +2,16 @@
 #ifndef KP_SWITCH_H
 #define KP_SWITCH_H
 
-/* Switch the sysctl of jump optimisation, which some architectures lack, and kprobes.boost. */
+/*
+ * Turn jump optimisation and boosting on or off. Some architectures have no jump optimisation, and
+ * so no sysctl for it.
+ */
 
 #include "kp_test.h"
 
 #define KP_OPT_SWITCH	"/proc/sys/debug/kprobes-optimization"
 
-/* Open a file of procfs or debugfs for a case, which runs in a kernel thread. */
+/* Open a file of procfs, sysfs or debugfs. */
 static inline struct file *kp_open(const char *path, int flags)
 {
 	return filp_open(path, flags, 0);
@@ -34,7 +37,7 @@ static inline int kp_opt_switch(bool on)
 	return kp_switch(KP_OPT_SWITCH, on);
 }
 
-/* Switch kprobes.boost. While it is off, new probepoints on x86 are single-stepped or emulated. */
+/* Set kprobes.boost. While it is off, x86 single-steps or emulates at new probepoints. */
 static inline int kp_boost_switch(bool on)
 {
 	return kp_switch("/sys/module/kprobes/parameters/boost", on);

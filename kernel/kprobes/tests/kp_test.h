@@ -2,7 +2,7 @@
 #ifndef KP_TEST_H
 #define KP_TEST_H
 
-/* What most test modules need: headers of the kernel, definitions of suites */
+/* Headers, functions and macros that most test modules need */
 
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -37,7 +37,7 @@ static inline void kp_at_end(struct kunit *test, kunit_action_t *action, void *d
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, action, data), 0);
 }
 
-/* Return: zeroed memory until the end of the case. */
+/* Return zeroed memory, which is freed at the end of the case. */
 static inline void *kp_zalloc(struct kunit *test, size_t size)
 {
 	void *mem = kunit_kzalloc(test, size, GFP_KERNEL);
@@ -48,7 +48,7 @@ static inline void *kp_zalloc(struct kunit *test, size_t size)
 
 KUNIT_DEFINE_ACTION_WRAPPER(kp_vfree, vfree, const void *);
 
-/* Return: zeroed pages until the end of the case. The page after them is not mapped. */
+/* Return zeroed pages, freed at the end of the case. The page after them is not mapped. */
 static inline void *kp_vzalloc(struct kunit *test, size_t size)
 {
 	void *mem = vzalloc(size);
@@ -78,7 +78,7 @@ static inline void kp_bytes_expect_same(struct kunit *test, const struct kp_byte
 	KUNIT_EXPECT_MEMEQ(test, now.byte, bytes->byte, sizeof(now.byte));
 }
 
-/* Poll a condition for @ms milliseconds at most. Return: is it true? */
+/* Wait until @condition is true, for @ms milliseconds at most. Return: true if it became true. */
 #define kp_poll(condition, ms) ({							\
 	unsigned long _end = jiffies + msecs_to_jiffies(ms);				\
 	bool _true;									\
@@ -125,8 +125,9 @@ static inline void kp_show(struct kunit *test, const char *what, const struct kp
 }
 
 /*
- * For each kind of object, _add() registers one, and unregisters it at the end of the case. _del()
- * unregisters it earlier, but only if code in the same file has registered it.
+ * Define kp_@kind_add(), which registers an object until the end of the case, and kp_@kind_del(),
+ * which unregisters it earlier. Call both in the same file: KUnit finds the object's action by the
+ * address of kp_@kind_gone(), which is static.
  */
 #define KP_KIND_ADD(kind, type)								\
 KUNIT_DEFINE_ACTION_WRAPPER(kp_##kind##_gone, unregister_##kind, type *);		\
@@ -145,8 +146,8 @@ KP_KIND_ADD(kretprobe, struct kretprobe)
 KP_KIND_ADD(die_notifier, struct notifier_block)
 
 /*
- * A function to probe, which returns its argument plus @n. @attributes: notrace, static and others,
- * or none. @body: statements that keep calls from being inlined
+ * Define a function to probe, which returns its argument plus @n. @attributes: such as notrace or
+ * static, or empty. @body: statements before the return, such as barrier()
  */
 #define KP_PLUS_WITH(attributes, type, name, n, body)			\
 noinline attributes type name(type arg);				\
@@ -160,8 +161,8 @@ noinline attributes type name(type arg)					\
 	KP_PLUS_WITH(attributes, type, name, n, barrier())
 
 /*
- * A function that returns the value of @call, an expression that can use its parameter arg. The
- * barrier prevents a tail call.
+ * Define a function that returns the value of @call. This expression can use the function's
+ * parameter, arg. The barrier prevents a tail call.
  */
 #define KP_CALLER(attributes, name, type, call)				\
 	noinline attributes long name(type arg);			\
@@ -179,7 +180,7 @@ noinline attributes type name(type arg)					\
 	MODULE_DESCRIPTION(description);				\
 	MODULE_LICENSE("GPL")
 
-/* A module with one suite; more arguments are members of struct kunit_suite, such as .init = fn */
+/* A module with one suite. @members: initialisers of struct kunit_suite, such as .init = fn */
 #define KP_ONLY_SUITE(id, printed, description, members...)		\
 	static KP_SUITE(id, printed, members);				\
 	KP_SUITES(description, &id##_suite)
@@ -191,13 +192,13 @@ noinline attributes type name(type arg)					\
 	MODULE_DESCRIPTION(description);				\
 	MODULE_LICENSE("GPL")
 
-/* A static variable whose value can be given as a parameter when the module is loaded */
+/* A static variable that is also a parameter of the module. @initial: the default value */
 #define KP_MODULE_PARAM(type, name, initial, description)		\
 	static type name = initial;					\
 	module_param(name, type, 0400);					\
 	MODULE_PARM_DESC(name, description)
 
-/* A case that executes one statement, which can use @test */
+/* A test case that executes one statement, which can use the variable test */
 #define KP_CASE(name, statement)					\
 	static void name(struct kunit *test)				\
 	{								\
@@ -205,7 +206,8 @@ noinline attributes type name(type arg)					\
 	}
 
 /*
- * The suite of the cases in @id_cases. @members: of struct kunit_suite, such as .init = fn; or none
+ * Define a suite, @id_suite, of the cases in the array @id_cases. @members: initialisers of struct
+ * kunit_suite, such as .init = fn; or empty
  */
 #define KP_SUITE(id, printed, members...)				\
 	struct kunit_suite id##_suite = {				\

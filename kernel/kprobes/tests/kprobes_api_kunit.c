@@ -18,7 +18,7 @@ static void kp_lifecycle_kernel_function(struct kunit *test)
 	kp_expect_hits(test, probe, 0);
 }
 
-/* An indirect call, which with IBT needs the ENDBR, hits the probe, too. */
+/* An indirect call, which with IBT enters the function at its ENDBR, must hit the probe, too. */
 static void kp_lifecycle_indirect_call(struct kunit *test)
 {
 	struct kp_probe *probe = kp_registered(test, kp_target);
@@ -78,7 +78,7 @@ static void kp_lifecycle_offset(struct kunit *test)
 	}
 }
 
-/* If the same struct is registered again, the offset must not be added a second time. */
+/* If the same struct is registered again, registration must not add the offset twice to addr. */
 static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 {
 	struct kp_probe *probe = kp_new(test, NULL);
@@ -93,7 +93,7 @@ static void kp_lifecycle_loop_over_offsets(struct kunit *test)
 		}
 	}
 	kp_lifecycle_expect_insn(test, probe, KP_SUM_RET);
-	/* With another offset, the symbol is looked up again. */
+	/* After a change of the offset only, registration must look up the symbol again. */
 	probe = kp_new_named(test, "kp_x86_sum", 0);
 	for (insn = KP_SUM_LEA; insn <= KP_SUM_RET; insn++) {
 		probe->kp.offset = kp_x86_sum_insn[insn];

@@ -4,7 +4,7 @@
 #include "kprobes_kunit.h"
 #include "kp_cases_batch.h"
 
-/* Neither a registration nor a failed one may keep a reference to the probed module. */
+/* Registration must not keep a reference to the probed module, whether it succeeds or fails. */
 static void kp_batch_module_reference(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_MODULE_UNLOAD)
@@ -34,7 +34,7 @@ static void kp_batch_module_reference(struct kunit *test)
 #endif
 }
 
-/* Enable only every 20th probe: some architectures call stop_machine() for each. */
+/* Enable only every 20th probe: on some architectures, each one needs a stop_machine(). */
 #define KP_ROW_STEP	20
 
 static void kp_batch_unregister_row(void *kps)
@@ -43,8 +43,9 @@ static void kp_batch_unregister_row(void *kps)
 }
 
 /*
- * Register more probes than a page has slots. On s390 the size of a page is no
- * multiple of the size of a slot, so the last bytes of a page are in no slot.
+ * Register more probes than a page has instruction slots, so that kprobes needs a second page. On
+ * s390, the size of a page is no multiple of the size of a slot: the last bytes of the first page
+ * must stay unused.
  */
 static void kp_batch_row(struct kunit *test)
 {

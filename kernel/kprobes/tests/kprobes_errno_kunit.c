@@ -111,7 +111,7 @@ static void kp_errno_bug(struct kunit *test)
 #if defined(MODULE) && defined(CONFIG_GENERIC_BUG)
 	int i;
 
-	/* Without __WARN_FLAGS, WARN_ON() does not trap. */
+	/* Entries for BUG_ON() and WARN_ON(). Without __WARN_FLAGS, WARN_ON() has none. */
 #ifdef __WARN_FLAGS
 	KUNIT_EXPECT_GE(test, THIS_MODULE->num_bugs, 2);
 #else
@@ -192,14 +192,17 @@ static void kp_errno_padding(struct kunit *test)
 #endif
 }
 
-/* The trap handler of kCFI decodes the check before an indirect call, so it must not be probed. */
+/*
+ * Before an indirect call, code of kCFI checks the type of the function. The trap handler of kCFI
+ * decodes this code, so it must not be probed.
+ */
 static void kp_errno_cfi_check(struct kunit *test)
 {
 #ifdef CONFIG_CFI_CLANG
 	u8 *code = (u8 *)kp_target_indirect;
 	int i, found = 0;
 
-	/* movl $type, %r10d; addl -4(%reg), %r10d or similar; je; ud2 */
+	/* The check: movl $type, %r10d; addl -4(%reg), %r10d or similar; je; ud2 */
 	for (i = 0; i < 128 && !found; i++) {
 		if (code[i] != 0x41 || code[i + 1] != 0xba || code[i + 10] != 0x74 ||
 		    code[i + 12] != 0x0f || code[i + 13] != 0x0b)
@@ -267,8 +270,9 @@ static void kp_errno_beyond_the_end(struct kunit *test)
 		kp_expect_refused(test, kp_new_named(test, "kp_x86_sum", offsets[i]), -EINVAL);
 
 	/*
-	 * An offset may lead to the start of the next function, as in kprobe/probepoint.tc. There
-	 * the probe may be moved past an ENDBR, which has 4 bytes.
+	 * An offset may lead to the start of the next function: the ftrace selftest
+	 * kprobe/probepoint.tc relies on it. If that function starts with an ENDBR (4 bytes),
+	 * registration moves the probe past it.
 	 */
 	probe = kp_new_named(test, "kp_x86_sum", kp_x86_sum_insn[KP_SUM_SIZE]);
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);

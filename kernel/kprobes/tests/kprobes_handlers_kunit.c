@@ -30,9 +30,9 @@ static void kp_handlers_addresses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kp_x86_sum(40, 2), 42);
 		kp_expect_hits(test, probe, 1);
 		KUNIT_EXPECT_PTR_EQ(test, probe->seen, &probe->kp);
-		/* ip is after the breakpoint, which has one byte. */
+		/* The pre_handler gets the ip after the breakpoint, which has one byte. */
 		KUNIT_EXPECT_EQ(test, probe->pre_ip, (unsigned long)probe->kp.addr + 1);
-		/* After a return instruction, the next instruction is in the caller. */
+		/* After the RET, ip is in the caller. (Below @start, the difference wraps.) */
 		if (insn == KP_SUM_RET)
 			KUNIT_EXPECT_GE(test, probe->post_ip - start, kp_x86_sum_insn[insn]);
 		else
@@ -118,8 +118,8 @@ KP_PRE_HANDLER(, kp_number_pre, to_kp_probe(p)->pre = ++kp_runs)
 KP_POST_HANDLER(, kp_number_post, to_kp_probe(p)->post = ++kp_runs)
 
 /*
- * A hit must call all pre_handlers, and then all post_handlers. Those of the probe that was
- * registered last come first, even after another probe was enabled again.
+ * A hit must call all pre_handlers, and then all post_handlers, each beginning with the probe that
+ * was registered last. Disabling and enabling a probe must not change the order.
  */
 static void kp_handlers_order(struct kunit *test)
 {

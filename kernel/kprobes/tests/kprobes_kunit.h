@@ -23,7 +23,7 @@
 	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
 	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
-/* A probe with a post_handler never nests, see kprobe_nests() in linux/probepoint.h. */
+/* Hits that handlers of a probe with a post_handler cause are missed, see kprobe_nests(). */
 #define KP_SECOND_NESTS		false
 #define KP_TRACED		kp_traced()
 
@@ -45,8 +45,8 @@ static inline struct kp_probe *to_kp_probe(struct kprobe *kp)
 }
 
 /*
- * Is another tracer attached to all functions? Then ftrace drops hits that are nested more than
- * once.
+ * Return: true if another tracer is attached to all functions. Then ftrace drops hits that are
+ * nested more than once, and kprobes cannot count them.
  */
 bool kp_traced(void);
 int kp_count_pre(struct kprobe *kp, struct pt_regs *regs);
@@ -104,8 +104,8 @@ long kp_target_indirect(long arg);
 
 /*
  * kp_target_row() has KP_ROW instructions of equal size between the two offsets in kp_row_bounds[].
- * A page has slots for fewer than that. On x86 the number is smaller, since each registration
- * decodes the function from its start.
+ * KP_ROW is larger than the number of instruction slots in a page. On x86, each registration
+ * decodes the function from its start, so a smaller KP_ROW saves time.
  */
 long kp_target_row(long arg);
 extern const u32 kp_row_bounds[2];
@@ -128,7 +128,10 @@ long kp_x86_sum(long a, long b);
 enum { KP_SUM_LEA, KP_SUM_MOVABS, KP_SUM_XOR, KP_SUM_XOR_BACK, KP_SUM_RET, KP_SUM_SIZE, KP_SUM_NR };
 extern const u32 kp_x86_sum_insn[KP_SUM_NR];
 
-/* Offsets: an ENDBR not at the entry, the instruction before it, the instruction after it */
+/*
+ * kp_x86_endbr_insn[]: the offset of an ENDBR that is not at the entry, then those of the nops
+ * before and after that ENDBR
+ */
 void kp_x86_endbr(void);
 extern const u32 kp_x86_endbr_insn[3];
 

@@ -43,7 +43,7 @@ void kp_settle(struct kunit *test, struct kprobe *kp)
 		return;
 	KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 	jumped += kp_without_breakpoint(kp);
-	/* A probe at the start of kp_target_notrace() can always be optimised: nops follow. */
+	/* At kp_target_notrace(), or after its ENDBR, there are nops: optimisation must succeed. */
 	if (IS_ENABLED(CONFIG_X86) && (void *)kp->addr - (void *)kp_target_notrace <= 4)
 		KUNIT_EXPECT_TRUE(test, kp_without_breakpoint(kp));
 }

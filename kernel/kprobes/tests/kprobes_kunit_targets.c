@@ -38,7 +38,7 @@ KP_CALLER(, kp_target_static_call, long, static_call(kp_call)(arg))
 KP_PLUS_WITH(, long, kp_target_bug, 1, BUG_ON(arg == LONG_MAX))
 KP_PLUS_WITH(, long, kp_target_warn, 1, WARN_ON(arg == LONG_MAX))
 
-/* An instruction that changes no general register, and whose copy in a slot is executed */
+/* An instruction that changes no general register. kprobes executes its copy in a slot. */
 #if defined(CONFIG_X86)
 #define KP_ROW_INSN	"test %%eax, %%eax"
 #elif defined(CONFIG_ARM64)

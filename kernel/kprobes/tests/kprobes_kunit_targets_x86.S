@@ -23,7 +23,7 @@ SYM_FUNC_START(kp_x86_sum)
 	RET
 SYM_FUNC_END(kp_x86_sum)
 
-/* Kallsyms takes the next symbol for the end of a function: this one ends kp_x86_sum. */
+/* In kallsyms, a function ends where the next symbol begins. This symbol ends kp_x86_sum. */
 SYM_FUNC_START(kp_x86_after_sum)
 	xor	%eax, %eax
 	RET
@@ -46,7 +46,7 @@ SYM_FUNC_START(kp_x86_lock)
 	RET
 SYM_FUNC_END(kp_x86_lock)
 
-/* An indirect jump may lead to the second ENDBR, at .Lendbr, so it must not be probed. */
+/* An indirect jump may lead to the ENDBR at .Lendbr, so no probe may replace that ENDBR. */
 SYM_FUNC_START(kp_x86_endbr)
 	xor	%eax, %eax
 .Lendbr_nop:

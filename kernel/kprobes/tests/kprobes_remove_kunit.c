@@ -5,8 +5,8 @@
  * handler uses.
  *
  * If stop_machine() is called in the meantime, for example for a new clock source, it waits for the
- * handler, and blocks the task that would end it. So the handler spins for at most 10 seconds. If
- * it was not released by then, the case is repeated.
+ * handler, and blocks the task that would release the handler. So the handler spins for at most 10
+ * seconds. If it was not released by then, the case is repeated.
  */
 
 #include "kp_test.h"
@@ -177,8 +177,8 @@ static bool kp_is_removed(void)
 }
 
 /*
- * Wait up to 10 seconds until the probe has a jump, or is ftrace-based. If it were hit by a
- * breakpoint, its handler would spin with interrupts off, and block tasks that patch text.
+ * Wait up to 10 seconds until the probe has a jump, or is ftrace-based. A breakpoint would call the
+ * handler with interrupts off: while it spins, tasks that patch text would be blocked.
  */
 static bool kp_remove_has_jump(void)
 {

@@ -109,8 +109,8 @@ static void kp_ret_set_handlers(long data)
 }
 
 /*
- * Set the handlers while the function runs: its return calls the new handler,
- * although its entry called none.
+ * Set the handlers in the middle of the first call. The return of this call must call the new
+ * handler, although the entry called none.
  */
 static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 {
@@ -154,7 +154,7 @@ static void kp_ret_calls_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, probe->value, 20 * factor + 1);
 }
 
-/* @hits, @missed: since the probe was registered */
+/* Make @depth + 1 nested calls. @hits, @missed: expected numbers since the registration */
 static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int depth, int hits,
 			       int missed)
 {
@@ -164,8 +164,8 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 }
 
 /*
- * The maxactive for KP_RET_DEPTH nested calls: 0, the default, if pools grow. With rethook they do
- * not, and the default may be too small.
+ * The maxactive for KP_RET_DEPTH nested calls. The default is 0: the pool of instances grows. With
+ * rethook, it does not grow, and may be too small by default.
  */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 
@@ -213,7 +213,7 @@ static void kp_ret_calls_maxactive(struct kunit *test)
 	struct kp_probe *probe = kp_ret_limited(test, kp_ret_nest, limit->maxactive);
 	int i;
 
-	/* All instances are free again for the second call. */
+	/* All instances must be free again for the second round. */
 	for (i = 1; i <= 2; i++)
 		kp_ret_expect_nest(test, probe, limit->calls - 1, i * limit->tracked,
 				   i * (limit->calls - limit->tracked));
@@ -226,10 +226,9 @@ static int kp_ret_call_here(void *result)
 }
 
 /*
- * If other instances are used up, those in the caches of other CPUs must be taken, too, before a
- * call is missed. First, one call on each CPU puts an instance into the cache of that CPU. Then as
- * many nested calls as there are instances must be tracked. With three more calls, three are
- * missed.
+ * A hit that finds no other free instance must take one from the cache of another CPU. First, one
+ * call on each CPU puts an instance into the cache of that CPU. Then this CPU makes as many nested
+ * calls as there are instances: none may be missed. With three more nested calls, three are missed.
  */
 static void kp_ret_calls_maxactive_cpus(struct kunit *test)
 {
@@ -310,8 +309,9 @@ static void kp_ret_calls_refused(struct kunit *test)
 }
 
 /*
- * When an entry_handler is called, the data of the instance must be zero. The return handler of the
- * same call must find there what the entry_handler stored. Inner calls return first.
+ * Counters of violations. When an entry_handler is called, the data of its instance must be zero.
+ * The handler of the same call must find the data that the entry_handler stored. Inner calls must
+ * return first. @last: the depth at the last return
  */
 static struct {
 	unsigned int wrong_data, wrong_order;
@@ -333,7 +333,10 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	long depth = regs_return_value(regs);
 
 	kp_ret_levels.wrong_data += !!memchr_inv(ri->data, ~depth, size);
-	/* Several return probes are on the function: each return must call the handlers of all. */
+	/*
+	 * Several return probes are on the function. A return calls all their handlers, with the
+	 * same depth. The next return is that of the caller, whose depth is greater by one.
+	 */
 	kp_ret_levels.wrong_order += depth != kp_ret_levels.last &&
 				     depth != kp_ret_levels.last + 1;
 	kp_ret_levels.last = depth;
@@ -421,8 +424,8 @@ static void kp_ret_calls_colocated(struct kunit *test)
 }
 
 /*
- * get_kretprobe_retaddr() returns the real return address in the handler, and
- * on x86 in the entry_handler, too.
+ * get_kretprobe_retaddr() must return the real return address in the handler, and on x86 in the
+ * entry_handler, too. On other architectures, the entry_handler gets 0.
  */
 static void kp_ret_expect_from(struct kunit *test, struct kp_probe *probe, unsigned long from)
 {
@@ -437,7 +440,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	int nr, i;
 
 	for (nr = 0; nr < ARRAY_SIZE(probe); nr++) {
-		/* probe[0] has only one instance: each call must have given it back. */
+		/* probe[0] has only one instance: each call must free it for the next one. */
 		probe[nr] = nr ? kp_registered(test, kp_ret_target) :
 				 kp_ret_limited(test, kp_ret_target, 1);
 		kp_expect_call(test, probe[nr], kp_ret_calls, 1);
@@ -446,7 +449,7 @@ static void kp_ret_calls_retaddr(struct kunit *test)
 	}
 }
 
-/* kp_ret_tail() ends in a jump to kp_ret_target(): both have the same return. */
+/* kp_ret_tail() ends in a jump to kp_ret_target(), so one return ends the calls of both. */
 static void kp_ret_calls_tail_call(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_tail_from();
@@ -485,8 +488,8 @@ static void kp_ret_calls_tail_call(struct kunit *test)
 static struct kp_probe *kp_ret_left;
 
 /*
- * At the entry of kp_ret_other(), redirect execution to its caller: the call
- * never returns. BPF exceptions do the same.
+ * At the entry of kp_ret_other(), redirect execution to its caller. No return instruction is
+ * executed, so kprobes sees no return of this call. BPF exceptions have the same effect.
  */
 static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 {
@@ -496,8 +499,8 @@ static int kp_ret_leave(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * If a call never returns since execution continued elsewhere, its instance stays on the task's
- * list. Later calls must not use the return address in that instance.
+ * kp_ret_leave() ends the calls of kp_ret_other() without a return. Their instances stay on the
+ * task's list. Later calls must not use the return addresses in these instances.
  */
 static void kp_ret_calls_left(struct kunit *test)
 {

@@ -37,7 +37,7 @@ struct kp_probe {
 	bool preemptible;
 	/* record of the last call, valid until it returns */
 	struct kretprobe_instance *instance;
-	/* what the entry_handler and the handler call */
+	/* functions that the entry_handler and the handler call */
 	void (*hook[2])(void);
 };
 
@@ -54,7 +54,8 @@ int kp_ret_return(struct kretprobe_instance *ri, struct pt_regs *regs);
 void kp_ret_settle(struct kunit *test, struct kprobe *kp);
 #define kp_settle		kp_ret_settle
 /*
- * Skip a case that may crash a kernel without our kprobes, if the module's parameter spare is set.
+ * If the module's parameter spare is set, skip a case that may crash kernels with other
+ * implementations of kprobes.
  */
 void kp_ret_may_be_fatal(struct kunit *test);
 #define kp_may_be_fatal		kp_ret_may_be_fatal
@@ -135,7 +136,7 @@ kp_ret_two_t kp_ret_two(unsigned long low, unsigned long high);
 struct kp_ret_big kp_ret_big(long arg);
 asmlinkage struct kp_ret_big kp_ret_big_on_stack(long arg);
 
-/* Return the sum of the first argument, twice the second and so on. */
+/* Return a + 2 * b + 3 * c, and so on for all arguments. */
 long kp_ret_eight(long a, long b, long c, long d, long e, long f, long g, long h);
 asmlinkage long kp_ret_on_stack(long a, long b, long c);
 /* Returns the sum of its other arguments; @nr is their number. */

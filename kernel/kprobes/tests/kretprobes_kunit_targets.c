@@ -23,10 +23,10 @@ noinline long kp_ret_tail(long arg)
 }
 
 /*
- * The test case kp_ret_calls_left() in kretprobes_calls_kunit.c calls this. There the call of
- * kp_ret_other() never returns: the pre_handler kp_ret_leave() redirects execution to the statement
- * after the call. The second call is a tail call, so kp_ret_target() returns to the caller of
- * kp_ret_leaves().
+ * The test case kp_ret_calls_left() in kretprobes_calls_kunit.c calls this. In that case, the
+ * pre_handler of a probe on kp_ret_other() redirects execution to the statement after the call, so
+ * kp_ret_other() executes no return. The second call is a tail call, so kp_ret_target() returns to
+ * the caller of kp_ret_leaves().
  */
 noinline long kp_ret_leaves(long arg)
 {

@@ -110,7 +110,7 @@ static void kp_ret_lifecycle_registered_in_flight(struct kunit *test)
 	kp_expect_hits(test, second, 0);
 	kp_unregister(test, first);
 
-	/* Unregister and register the same return probe in the middle of a call. */
+	/* Unregister and re-register a return probe in a call: the return must call no handler. */
 	kp_ret_middle_set(test, second, second);
 	KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_unregisters_and_registers, 1), 2);
 	kp_expect_counts(test, second, 1, 0);
@@ -135,7 +135,7 @@ static void kp_ret_lifecycle_switched_in_flight(struct kunit *test)
 	kp_ret_middle_set(test, probe, NULL);
 	for (i = 1; i <= 10; i++) {
 		KUNIT_EXPECT_EQ(test, kp_ret_calls_back(kp_ret_disables, i), i + 1);
-		/* The suite also runs on the base kernel, where this return may call no handler. */
+		/* The return may call the handler or not: implementations of kprobes differ. */
 		KUNIT_EXPECT_EQ(test, atomic_read(&probe->entries), i);
 		KUNIT_EXPECT_LE(test, atomic_read(&probe->returns), i);
 		returns = atomic_read(&probe->returns);
@@ -231,7 +231,7 @@ static void kp_ret_run_on(struct kunit *test, int cpu, int (*fn)(void *data), vo
 	kp_at_end(test, kp_ret_stop_thread, task);
 }
 
-/* Large batches reschedule even without preemption. */
+/* Registration of a large batch must reschedule even in a kernel without preemption. */
 static void kp_ret_lifecycle_batch_reschedules(struct kunit *test)
 {
 	struct kp_ret_batch *batch = kp_zalloc(test, sizeof(*batch));

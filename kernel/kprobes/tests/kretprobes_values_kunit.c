@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A return probe must not change long return values, nor arguments on the stack, also if the called
- * function pops them.
+ * A return probe must not change return values that do not fit into one register, nor arguments on
+ * the stack, even if the called function pops them.
  */
 
 #include "kretprobes_kunit.h"
@@ -56,7 +56,7 @@ static void kp_ret_values_two(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, (unsigned long)two, low);
 			KUNIT_EXPECT_EQ(test, (unsigned long)(two >> BITS_PER_LONG),
 					high + low + add);
-			/* s390 returns both words in memory. */
+			/* s390 returns both words in memory, so regs_return_value() is neither. */
 			if (!IS_ENABLED(CONFIG_S390))
 				KUNIT_EXPECT_EQ(test, probe->value, low);
 			kp_expect_hits(test, probe, low);
@@ -76,8 +76,8 @@ static const struct kp_ret_structure {
 KUNIT_ARRAY_PARAM_DESC(kp_ret_structure, kp_ret_structures, name);
 
 /*
- * The caller passes the address of memory for the structure. On i386, if it is
- * on the stack, the function pops it (ret $4).
+ * The caller passes the address of memory for the structure. On i386, if that address is passed on
+ * the stack, the function pops it (ret $4).
  */
 static void kp_ret_values_structure(struct kunit *test)
 {
@@ -162,8 +162,8 @@ static noinline long kp_ret_with_frame(unsigned long frame, long arg)
 }
 
 /*
- * kprobes marks chained instances in bit 0 of the frame. On this architecture the frame is the
- * value of a register, which may have any value, also an odd one.
+ * An instance identifies its call by the frame, and kprobes uses bit 0 of the stored frame as a
+ * flag. On arm, the frame is the frame pointer register, which may have any value, even an odd one.
  */
 static void kp_ret_values_any_frame(struct kunit *test)
 {
