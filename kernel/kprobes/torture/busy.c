@@ -6,9 +6,9 @@
  * A task makes more nested calls to a function than the pool has instances at first, and repeats
  * that until none of them is missed. At the same time a second task, bound to one CPU, makes half
  * as many calls. These use up half of the pool, so they request growth. Then the second task keeps
- * its CPU busy for a while. If the thread that is to let the pool grow waits for that CPU, another
- * thread must let it grow. The CPU hotplug callbacks of readers.c also request growth, on CPUs that
- * go offline before a thread can run there.
+ * its CPU busy for a while. If the worker that is to grow the pool waits for that CPU, another
+ * worker must grow the pool. The CPU hotplug callbacks of readers.c also request growth, on CPUs
+ * that go offline before a worker can run there.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -23,8 +23,8 @@
 #include "torture.h"
 
 /*
- * More calls than the pool has instances at first. At first it has as many as fit into BASE_KIB of
- * pool_shared.c, which are 63 with the largest data_size, or two for each CPU if that is more.
+ * More calls than the pool has instances at first: it has as many as fit into BASE_KIB of
+ * pool_shared.c, 63 with the largest data_size, or two for each CPU if that is more
  */
 #define BUSY_DEPTH	(100 + 2 * num_possible_cpus())
 /*
@@ -73,9 +73,9 @@ static void call_nested(unsigned long depth)
 }
 
 /**
- * torture_request_growth() - make enough nested calls that they request a larger pool
+ * torture_request_growth() - make so many nested calls that their hits request a larger pool
  *
- * Context: any that torture_call() may be called in.
+ * Context: any.
  */
 void torture_request_growth(void)
 {
@@ -170,7 +170,7 @@ int torture_start_busy(u64 seed)
 }
 
 /**
- * torture_stop_busy() - stop the task
+ * torture_stop_busy() - stop the task that torture_start_busy() has started
  */
 void torture_stop_busy(void)
 {

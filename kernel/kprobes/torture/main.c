@@ -24,7 +24,7 @@
  *   disabled. Other probes and tracers at the same address change nothing.
  * - An unregistered probe may be freed: its memory is neither used nor changed.
  * - A return handler has the data of its call.
- * - The kernel gives back the instances of a task that ends inside a function.
+ * - If a task ends inside a function, the instances of its calls are free again.
  * - A pool of instances grows until no call is missed any more.
  * - A stack trace from a handler ends where the task began.
  * - Invalid registrations are refused with -EINVAL or -ENOENT.

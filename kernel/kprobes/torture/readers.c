@@ -52,7 +52,7 @@ static bool stopping;
 static DEFINE_PER_CPU(unsigned long, hotplug_calls);
 /* Number of visitors that are detaching a tracer */
 atomic_t torture_detaching;
-/* This CPU runs call_from_nmi(). */
+/* True while this CPU executes call_from_nmi() */
 static DEFINE_PER_CPU(bool, in_nmi_call);
 
 /* Save a stack trace. Return its length, or 0 if it is too long or cannot be taken. */
@@ -67,9 +67,10 @@ static unsigned int save_trace(unsigned long trace[TRACE_DEPTH])
 }
 
 /*
- * Can unwinders continue from the function that @addr is in? Not from return_to_handler(): it has
- * already dropped the graph tracer's record of the call, which unwinders would need. This function
- * is noinline, so that its buffer is on a handler's stack only if a trace ends early.
+ * Can unwinders continue from the function that @addr is in? Not if an interrupt has interrupted
+ * return_to_handler() after it has dropped the graph tracer's record of the call, which unwinders
+ * would need. This function is noinline, so that its buffer is on the stack only if a trace ends
+ * early.
  */
 static noinline bool can_unwind_from(unsigned long addr)
 {
@@ -86,13 +87,12 @@ static bool traces_are_checked(void)
 
 /**
  * torture_check_trace() - check that a stack trace ends where the task began
- * @where: for the message if it does not
+ * @where: name of the probed function, for the error message
  *
- * Only traces of readers are checked, and none in an NMI, which may interrupt a
- * task switch. No trace is checked while a visitor removes a tracer, or while
- * the module parameter traces is 0: torture.sh clears it before it removes a
- * tracer. A task may still be in the tracer's trampoline, which unwinders no
- * longer find.
+ * Only traces of readers are checked, and none in an NMI, which may interrupt a task switch. No
+ * trace is checked while a tracer is being removed: the task may be in the tracer's trampoline,
+ * which unwinders no longer find. While torture.sh removes a tracer, the module parameter traces is
+ * 0; while a visitor does so, torture_detaching is not.
  *
  * Context: a handler, in any context.
  */
@@ -228,11 +228,11 @@ static int call_in_hotplug(unsigned int cpu)
 }
 
 /*
- * The CPU hotplug states whose callbacks call the targets. In the first state, the CPU that brings
- * another one up or down executes the callback, before the other is up or after it is dead. In the
- * second, that other CPU executes it, with interrupts disabled, before its first interrupt or after
- * its last one. (Only MIPS uses this state for something else.) In the third, that other CPU
- * executes it in its hotplug thread.
+ * The CPU hotplug states whose callbacks call the targets when a CPU goes online or offline. In the
+ * first state, another CPU executes the callback, before this CPU is up or after it is dead. In the
+ * second, this CPU executes the callback with interrupts disabled, before its first interrupt or
+ * after its last one. (Only MIPS uses this state for something else.) In the third, this CPU
+ * executes the callback in its hotplug thread.
  */
 static int hotplug_states[] = {
 	CPUHP_BP_PREPARE_DYN, CPUHP_AP_IRQ_MIPS_GIC_STARTING, CPUHP_AP_ONLINE_DYN,
@@ -254,7 +254,7 @@ int torture_start_hotplug(void)
 
 		if (ret < 0)
 			return ret;
-		/* cpuhp_setup_state_nocalls() returns the number that a dynamic state got, or 0. */
+		/* @ret is the number that was allocated for a dynamic state, 0 for other states. */
 		*state = ret ?: *state;
 		nr_hotplug_states++;
 	}

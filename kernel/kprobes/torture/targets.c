@@ -54,10 +54,10 @@ unsigned long torture_seed(unsigned int i)
 /**
  * torture_call() - call a target, and check its result
  * @target: the target
- * @i: number of the seed, its argument
+ * @i: number of the seed to pass to @target
  * @context: the context of the caller
  *
- * Context: any; a wanderer if the target sleeps.
+ * Context: any; but if @target sleeps, only a wanderer.
  */
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context)
 {
@@ -121,9 +121,9 @@ int torture_steady_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 NOKPROBE_SYMBOL(torture_steady_return);
 
 /**
- * torture_place_addr() - find the address of a place
+ * torture_place_addr() - find the address of an instruction that can be probed
  * @target: the target
- * @i: index of the place
+ * @i: index of the instruction in target->places[]
  *
  * Return: the address.
  */
@@ -200,8 +200,8 @@ void torture_unregister_steady(void)
  * torture_check_steady() - compare the hits of the steady probes with the calls of the targets
  *
  * Each call must have hit both probes, or have been counted as missed. With exact=0, there may be
- * fewer hits than calls, but not more. Each hit must have called the post_handler. The readers must
- * have ended before.
+ * fewer hits than calls, but not more. If the probe has a post_handler, each hit must have called
+ * it. The readers must have ended before.
  */
 void torture_check_steady(void)
 {
@@ -234,8 +234,9 @@ void torture_check_steady(void)
 		pr_alert(TORTURE_TYPE "-torture: %s: %lu calls, %lu hits + %lu missed, %lu returns + %lu missed\n",
 			 target->name, calls, hits, missed, returns, untold);
 		/*
-		 * Handlers call the first target. While another tracer is attached to it,
-		 * ftrace's own recursion check drops these hits before kprobes can count them.
+		 * Handlers call the first target. While another tracer is attached to that target,
+		 * ftrace's own recursion check may drop the hits of these calls before kprobes can
+		 * count them. So there may be up to @nested fewer hits.
 		 */
 		least = calls;
 		if (!torture_exact)
@@ -249,10 +250,10 @@ void torture_check_steady(void)
 		if (target->steady.post_handler && posts != hits)
 			torture_error("%s: %lu calls of the post_handler", target->name, posts);
 		/*
-		 * The steady return probe has an instance for each wanderer, and only wanderers
-		 * call this target, so no call may be missed. Do not check with rethook:
-		 * objpool_pop() looks at one CPU after another, and may not find a node that a CPU
-		 * gives back meanwhile.
+		 * Only wanderers call a target that sleeps, and its steady return probe has an
+		 * instance for each of them, so no call may be missed. Do not check with rethook:
+		 * objpool_pop() searches one CPU's nodes after another's, and does not find a node
+		 * that is given back to a CPU after its turn.
 		 */
 		if (target->flags & TORTURE_SLEEPS && target->steady_return.nmissed &&
 		    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
@@ -272,7 +273,7 @@ static int trial_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(trial_hit);
 
-/* Add a place at @offset if it can be probed. Return true if it can. */
+/* If @target can be probed at @offset, fill in its next place, and return true. */
 static bool try_place(struct torture_target *target, unsigned int offset)
 {
 	struct torture_place *place = &target->places[target->nr_places];

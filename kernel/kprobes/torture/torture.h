@@ -31,7 +31,7 @@
 
 /**
  * enum torture_context - the context that calls a target
- * @TORTURE_TASK: a reader's task, or a writer's
+ * @TORTURE_TASK: a task, or a callback of CPU hotplug
  * @TORTURE_SOFTIRQ: a tasklet
  * @TORTURE_HARDIRQ: a timer
  * @TORTURE_NMI: an NMI that a CPU has sent to itself
@@ -61,7 +61,7 @@ struct torture_place {
  * struct torture_target - a function that is probed and called
  * @name: for messages
  * @call: the function. Its result depends on its argument alone.
- * @size: number of bytes from its start to look for places; 0: only the entry
+ * @size: the highest offset where the test tries to probe it; 0: only the entry is probed
  * @flags: TORTURE_SLEEPS, TORTURE_VISITED, or 0
  * @text: its bytes before the first probe
  * @places: the instructions that can be probed
@@ -89,7 +89,7 @@ struct torture_target {
  * @contexts: calls from each context
  * @calls: calls of each target
  * @hits: hits of each target's steady probe
- * @posts: calls of its post_handler
+ * @posts: calls of the post_handler of each target's steady probe
  * @returned: returns that the steady return probe of each target has seen
  */
 struct torture_counts {
@@ -136,8 +136,8 @@ static inline int torture_any_cpu(void)
 }
 
 /*
- * Return an address that all callers of @function execute. On powerpc that is after the first two
- * instructions, which set r2, as callers in the same module skip these.
+ * Return the first address that all callers of @function execute. On powerpc, callers in the same
+ * module skip the first two instructions, which set r2: return the address after these.
  */
 static inline kprobe_opcode_t *torture_entry(void *function)
 {
@@ -206,8 +206,8 @@ static inline bool torture_can_unwind(const char *function)
 	if (IS_ENABLED(CONFIG_S390) && (in_hardirq() || in_serving_softirq()))
 		return false;
 	/*
-	 * The table-driven unwinder of arm does not look up return addresses that were replaced, so
-	 * its traces may end at the trampoline.
+	 * The table-driven unwinder of arm does not look up the return addresses that return probes
+	 * have replaced, so its traces may end at the trampoline.
 	 */
 	return !IS_ENABLED(CONFIG_ARM_UNWIND) || strcmp(function, "__kretprobe_trampoline");
 }

@@ -237,7 +237,7 @@ static int torture_killer(void *unused)
  * torture_start_victims() - start tasks that end inside probed functions
  * @seed: for the random numbers that decide how each victim ends
  *
- * Return: 0, or an errno; then torture_stop_victims() may be called, but does nothing.
+ * Return: 0, or an errno. After an error, torture_stop_victims() may be called, but does nothing.
  */
 int torture_start_victims(u64 seed)
 {

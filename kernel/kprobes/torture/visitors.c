@@ -2,8 +2,9 @@
 /*
  * kprobe_torture: visitors, which attach to one function and detach from it.
  *
- * A visitor is a probe, a return probe, an fprobe or a tracer. No other probes are at
- * torture_visited(), so its entry changes between no visitor, one and several, in any order.
+ * A visitor is a task that attaches a probe, a return probe, an fprobe or a tracer to
+ * torture_visited(), and detaches it again. There are no other probes, so the number of probes and
+ * tracers at the function's entry changes between 0 and VISITORS, in any order.
  *
  * Each visitor announces how often its handlers have to run in a call of the function: not at all,
  * a certain number of times, or any number while the visitor attaches or detaches. Each call reads
@@ -24,7 +25,7 @@
 #include "torture.h"
 
 #define VISITORS	3
-/* A handler of a visitor may run any number of times. */
+/* Value of @wanted: the handlers of the visitor may run any number of times. */
 #define VISIT_ANY	(-1)
 
 struct visitor;
@@ -96,7 +97,7 @@ static struct visitor visitors[VISITORS] = {
 
 /* The innermost call of torture_visited() on this CPU */
 static DEFINE_PER_CPU(struct visit *, visiting);
-/* Number of calls that had to run a handler */
+/* Number of times that a call had to run the handlers of a visitor */
 static DEFINE_PER_CPU(unsigned long, visits_checked);
 static bool started;
 
@@ -126,8 +127,8 @@ unsigned long torture_visit(unsigned long seed)
 	preempt_disable();
 	for (i = 0; i < VISITORS; i++) {
 		/*
-		 * Pairs with smp_store_release() in visitor_wants(): the change that @wanted
-		 * announces happened before.
+		 * Pairs with smp_store_release() in visitor_wants(): what the visitor has changed
+		 * before it stored @wanted happens before this call.
 		 */
 		visit.wanted[i] = smp_load_acquire(&visitors[i].wanted);
 		if (visit.wanted[i] > 0)
@@ -323,14 +324,14 @@ static const struct visitor_kind kinds[] = {
 };
 
 /*
- * Announce for some time that each call that begins has to run handlers @wanted
+ * For a few milliseconds, let each call that begins check that the handlers of @visitor run @wanted
  * times.
  */
 static void visitor_wants(struct visitor *visitor, int wanted)
 {
 	/*
-	 * Pairs with smp_load_acquire() in torture_visit(): the change happens before calls that
-	 * read this value.
+	 * Pairs with smp_load_acquire() in torture_visit(): what the visitor has changed happens
+	 * before the calls that read this value.
 	 */
 	smp_store_release(&visitor->wanted, wanted);
 	torture_hrtimeout_us(2000, 1000, NULL);
@@ -339,7 +340,10 @@ static void visitor_wants(struct visitor *visitor, int wanted)
 	synchronize_rcu_expedited();
 }
 
-/* Report an error if a change has returned one in @err. Return true if the change was made. */
+/*
+ * @err is what a change has returned. Report an error, unless this module is being unloaded. Return
+ * true if the change has succeeded.
+ */
 static bool visitor_can(struct visitor *visitor, int err)
 {
 	if (err && !torture_being_unloaded())
@@ -347,7 +351,7 @@ static bool visitor_can(struct visitor *visitor, int err)
 	return !err;
 }
 
-/* Calls may lack a handler only if they are counted as missed. */
+/* Calls of too few handlers are errors, unless they are counted as missed. */
 static void check_lacking(struct visitor *visitor)
 {
 	const struct visitor_kind *kind = visitor->kind;
@@ -358,8 +362,9 @@ static void check_lacking(struct visitor *visitor)
 		torture_error("visitor, %s: %lu calls have not run all handlers, %lu missed",
 			      kind->name, lacking, missed);
 	/*
-	 * Do not check with rethook: objpool_pop() looks at one CPU after
-	 * another, and may not find a node that a CPU gives back meanwhile.
+	 * A limited visitor has enough instances, so no call may be missed. Do not check with
+	 * rethook: objpool_pop() searches one CPU's nodes after another's, and does not find a node
+	 * that is given back to a CPU after its turn.
 	 */
 	if (kind->limited && READ_ONCE(visitor->as.rp.nmissed) &&
 	    !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
@@ -425,7 +430,7 @@ int torture_start_visitors(u64 seed)
 }
 
 /**
- * torture_stop_visitors() - stop the tasks; their last visits end
+ * torture_stop_visitors() - stop the visitors, after each has detached its probe or tracer
  */
 void torture_stop_visitors(void)
 {

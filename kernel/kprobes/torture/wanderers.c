@@ -22,7 +22,7 @@
  * struct wanderer - a task that calls torture_sleeps()
  * @task: the task
  * @random: the sequence of its random numbers
- * @seed: number of the seed of its last call
+ * @seed: number of the seed that it passed to the last call
  * @calls: number of its calls
  */
 struct wanderer {
@@ -49,8 +49,8 @@ noinline unsigned long torture_sleeps(unsigned long seed)
 	int cpu = torture_any_cpu();
 
 	/*
-	 * Before the wanderers start, the task that looks for places to probe
-	 * calls this function. The affinity of that task must not change.
+	 * Before there are wanderers, the task that initialises this module calls this function:
+	 * do not change the affinity of that task.
 	 */
 	if (seed % 4 == 0 && wanderers)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
@@ -142,7 +142,7 @@ int torture_start_wanderers(u64 seed)
 }
 
 /**
- * torture_stop_wanderers() - stop the tasks
+ * torture_stop_wanderers() - stop the wanderers
  */
 void torture_stop_wanderers(void)
 {

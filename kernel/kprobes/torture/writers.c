@@ -153,8 +153,9 @@ static unsigned long probe_count(struct torture_probe *probe)
 }
 
 /*
- * Check that a call hits an enabled probe. Do not check a probe in another module, in a target that
- * only wanderers call, or at a place that not every call executes.
+ * Check that a call hits an enabled probe. Do not check with exact=0. Do not check a probe in
+ * another module, in a target that only wanderers call, or at an instruction that not every call
+ * executes.
  */
 static void check_hit(struct torture_probe *probe)
 {
@@ -422,7 +423,7 @@ static void change_something(struct writer *writer)
 		register_refused(writer, random >> 16);
 		break;
 	case 3:
-		/* Changes of other probes at its address must not matter. */
+		/* Changes of other probes at the same address must not have affected @probe. */
 		if (probe->kind != PROBE_FREE)
 			check_hit(probe);
 		break;
@@ -482,7 +483,7 @@ int torture_start_writers(unsigned int nr, u64 seed)
 }
 
 /**
- * torture_stop_writers() - stop the tasks; their probes are unregistered
+ * torture_stop_writers() - stop the writers, each of which unregisters its probes before it ends
  */
 void torture_stop_writers(void)
 {
@@ -495,7 +496,7 @@ void torture_stop_writers(void)
 /**
  * torture_free_writers() - free the writers and their probes
  *
- * No handler of their probes runs any more.
+ * The caller has stopped the writers, so no handler of their probes runs any more.
  */
 void torture_free_writers(void)
 {

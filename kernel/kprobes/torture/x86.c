@@ -13,9 +13,9 @@
 #include "torture.h"
 
 /*
- * Unwinders give up in a retpoline, which does not return to its caller. On
- * i386 they also give up in rethook's trampoline: the ip in the registers that
- * it has saved is not valid until the trampoline's C function sets it.
+ * Return: false if unwinders may give up in @function. They do so in a retpoline, which does not
+ * return to its caller. On i386, they also do so in rethook's trampoline: the registers that the
+ * trampoline saves have no valid ip until arch_rethook_trampoline_callback() sets it.
  */
 bool torture_can_unwind(const char *function)
 {
@@ -27,14 +27,14 @@ bool torture_can_unwind(const char *function)
 }
 
 /*
- * A write to the parameter load may call a target. Guarded by kernel_param_lock(), which a write to
- * a parameter holds.
+ * If true, a write to the parameter load calls a target. Guarded by kernel_param_lock(), which
+ * every write to a parameter takes.
  */
 static bool loads_allowed;
 
 /*
- * A write to the parameter load calls torture_x86_load() in the writer's task. Unlike the readers
- * that call it, the task has user memory, and sleeps in the page fault.
+ * A task that writes to the parameter load calls torture_x86_load(). Readers call it, too, but have
+ * no user memory: only the writing task sleeps in the page fault.
  */
 static int torture_load_set(const char *val, const struct kernel_param *kp)
 {

@@ -10,7 +10,7 @@
 #include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
-/* Where user_sleeper.c maps memory */
+/* The address where user_sleeper.c of the selftests maps memory */
 #define TORTURE_USER_ADDRESS	0x20000000
 
 #ifdef CONFIG_X86_64
