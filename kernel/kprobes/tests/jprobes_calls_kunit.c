@@ -203,7 +203,7 @@ static void kp_jp_neighbour_add(struct kunit *test, struct kp_jp_neighbour *n, v
 	kp_kprobe_add(test, &n->kp);
 }
 
-/* At the entry, the probe registered last is called first. */
+/* At the entry of the function, the handlers must run in reverse order of their registration. */
 static void kp_jp_calls_with_probes(struct kunit *test)
 {
 	struct kp_probe *jp = kp_jp_new(test, NULL);

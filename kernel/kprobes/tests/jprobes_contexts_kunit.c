@@ -111,7 +111,7 @@ static int kp_jp_stress_task(void *data)
 	hrtimer_start(timer, ns_to_ktime(KP_JP_PERIOD), HRTIMER_MODE_REL_HARD);
 	while (!kthread_should_stop()) {
 		kp_jp_stress_call();
-		/* The optimiser waits for tasks RCU, and so for this task to report. */
+		/* The optimiser waits for tasks RCU: report a quiescent state of this task. */
 		cond_resched_tasks_rcu_qs();
 	}
 	hrtimer_cancel(timer);

@@ -11,7 +11,10 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/* local_bh_disable() would also tell lockdep, which jprobe_return() cannot undo. */
+	/*
+	 * Count as local_bh_disable() does. Do not call it, as it also informs lockdep, and
+	 * jprobe_return() would not undo that.
+	 */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 

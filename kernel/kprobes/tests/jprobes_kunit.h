@@ -46,16 +46,17 @@ enum kp_jp_target { KP_JP_TRACED, KP_JP_PLAIN, KP_JP_EMULATED, KP_JP_TARGETS };
 
 long kp_jp_body(KP_JP_PARAMS);
 /*
- * Each of these functions returns @arg + 1. Their entries are of the same kinds as those of
- * kp_jp_traced(), kp_jp_plain() and kp_jp_emulated(), in this order.
+ * Each of these functions returns @arg + 1. kp_jp_other() has ftrace's call at its entry; the other
+ * two have none, and the last begins with an instruction that kprobes emulates.
  */
 long kp_jp_other(long arg);
 long kp_jp_short(long arg);
 long kp_jp_short_emulated(long arg);
 
 /*
- * kp_jp_regs() loads registers from kp_jp_in[], but stores the frame and stack pointers there.
- * It calls kp_jp_regs_target(), which stores all in kp_jp_out[].
+ * kp_jp_regs() loads registers and flags from kp_jp_in[], but stores the frame and stack pointers
+ * there. Then it calls kp_jp_regs_target(), which stores all registers and the flags in
+ * kp_jp_out[].
  */
 void kp_jp_regs(void);
 void kp_jp_regs_target(void);
@@ -63,8 +64,8 @@ extern unsigned long kp_jp_in[KP_JP_NR];
 extern unsigned long kp_jp_out[KP_JP_NR];
 
 /*
- * The first function calls kp_jp_plain() with its first stack argument at @sp. The second calls
- * kp_jp_short() with its return address right below @sp.
+ * kp_jp_call_plain_at() calls kp_jp_plain() with the first stack argument at @sp.
+ * kp_jp_call_short_at() calls kp_jp_short() with the return address right below @sp.
  */
 long kp_jp_call_plain_at(const long *args, void *sp);
 long kp_jp_call_short_at(long arg, void *sp);
@@ -96,7 +97,7 @@ struct kp_probe {
 	int survived;
 	long arg[KP_JP_ARGS];
 	bool preemptible;
-	/* the last call had interrupts off */
+	/* interrupts were off in the last call of the handler */
 	bool irqs_disabled;
 	unsigned int order;
 	/* called by kp_jp_counts() */

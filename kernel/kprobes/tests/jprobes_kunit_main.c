@@ -17,7 +17,7 @@ static noinline void kp_jp_return_from_within(void)
 	barrier();
 }
 
-/* Overwrite the flags, and the registers that a function must preserve, except bp. */
+/* Overwrite the flags and all callee-saved registers except bp: kprobes must restore them. */
 static __always_inline void kp_jp_clobber(void)
 {
 #ifdef CONFIG_X86_64
@@ -31,8 +31,8 @@ static __always_inline void kp_jp_clobber(void)
 }
 
 /*
- * Record @args, and overwrite the parameters at @own: in kprobes' copy of the stack, or in the
- * handler's frame. Returns only with kp_jp_returns.
+ * Record @args, and overwrite the handler's parameters, to which @own points. They are in kprobes'
+ * copy of the stack arguments, or in the handler's frame. Return only if kp_jp_returns is set.
  */
 static __always_inline void kp_jp_handle(const long *args, long *const *own)
 {
@@ -137,8 +137,8 @@ void kp_jp_wait_for_jumps(struct kunit *test)
 }
 
 /*
- * With the parameter opt, expect that @kp is optimised, which is possible for all targets. Only
- * ftrace-based probes need no jump, and disabled probes need not have one.
+ * With the parameter opt, expect that @kp is optimised, which is possible for all targets, unless
+ * @kp is ftrace-based or disabled.
  */
 void kp_jp_settle(struct kunit *test, struct kprobe *kp)
 {

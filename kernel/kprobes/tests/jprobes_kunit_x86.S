@@ -71,7 +71,7 @@ SYM_FUNC_START(kp_jp_regs)
 	push	%esi
 	push	%edi
 #endif
-	/* Do not change the frame pointer: an interrupt may unwind the stack at any time. */
+	/* Store bp instead of loading it: an interrupt may unwind the stack at any time. */
 	mov	%_ASM_BP, KP_IN(KP_JP_BP)
 	lea	-KP_WORD(%_ASM_SP), %_ASM_AX
 	mov	%_ASM_AX, KP_IN(KP_JP_SP)
@@ -101,7 +101,7 @@ STACK_FRAME_NON_STANDARD kp_jp_regs
 /*
  * long kp_jp_call_plain_at(const long *args, void *sp)
  *
- * Calls kp_jp_plain() with its first stack argument at @sp.
+ * Calls kp_jp_plain() with the first stack argument at @sp.
  */
 SYM_FUNC_START(kp_jp_call_plain_at)
 	push	%_ASM_BP
@@ -143,7 +143,7 @@ STACK_FRAME_NON_STANDARD kp_jp_call_plain_at
 /*
  * long kp_jp_call_short_at(long arg, void *sp)
  *
- * Calls kp_jp_short() with its return address right below @sp.
+ * Calls kp_jp_short() with the return address right below @sp.
  */
 SYM_FUNC_START(kp_jp_call_short_at)
 	push	%_ASM_BP

@@ -50,7 +50,7 @@ static inline unsigned long kp_argument(struct pt_regs *regs, unsigned int n)
 #ifdef CONFIG_ARM
 	return n < 4 ? regs->uregs[n] : ((unsigned long *)regs->ARM_sp)[n - 4];
 #elif defined(CONFIG_S390)
-	/* regs_get_kernel_argument() calls a function that is not exported. */
+	/* Modules cannot call regs_get_kernel_argument(), which needs a function not exported. */
 	return n < 5 ? regs->gprs[2 + n] :
 		       ((unsigned long *)(regs->gprs[15] + STACK_FRAME_OVERHEAD))[n - 5];
 #else

@@ -37,7 +37,7 @@ static inline int kp_opt_switch(bool on)
 	return kp_switch(KP_OPT_SWITCH, on);
 }
 
-/* Set kprobes.boost. While it is off, x86 single-steps or emulates at new probepoints. */
+/* Set kprobes.boost. While it is off, new probepoints on x86 single-step or emulate. */
 static inline int kp_boost_switch(bool on)
 {
 	return kp_switch("/sys/module/kprobes/parameters/boost", on);

@@ -13,7 +13,7 @@ static void kp_batch_module_reference(struct kunit *test)
 	struct kp_probe *probe;
 	unsigned int offset;
 
-	/* Each registration takes a reference to the module, but must drop it before it returns. */
+	/* register_kprobes() takes references to the module, which it must drop at its end. */
 	kp_batch_register(test, batch);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), before);
 	kunit_release_action(test, kp_batch_unregister, batch);

@@ -65,7 +65,7 @@ static void kp_errno_blacklisted_module(struct kunit *test)
 	kp_expect_unprobed(test, probe, marked->fn);
 }
 
-/* Try only the sites of this module. The kernel has too many to try them all. */
+/* Try only the jump labels of this module. The kernel has too many to try them all. */
 static void kp_errno_jump_label(struct kunit *test)
 {
 #if defined(MODULE) && defined(CONFIG_JUMP_LABEL)
@@ -159,8 +159,8 @@ static void kp_errno_endbr(struct kunit *test)
 }
 
 /*
- * Call thunks and kCFI use the padding before a function, so it must not be probed. It has at least
- * 5 bytes, and a symbol of its own.
+ * Call thunks and kCFI use the padding before a function, so no byte of the padding may be probed.
+ * The padding has at least 5 bytes, and a symbol of its own.
  */
 static __maybe_unused void kp_expect_padding_refused(struct kunit *test, void *function)
 {

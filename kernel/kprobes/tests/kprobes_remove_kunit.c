@@ -177,8 +177,9 @@ static bool kp_is_removed(void)
 }
 
 /*
- * Wait up to 10 seconds until the probe has a jump, or is ftrace-based. A breakpoint would call the
- * handler with interrupts off: while it spins, tasks that patch text would be blocked.
+ * Wait up to 10 seconds until the probe has a jump, or is ftrace-based; without OPTPROBES, do not
+ * wait. A breakpoint would call the handler with interrupts off: while the handler spins, tasks
+ * that patch text would be blocked.
  */
 static bool kp_remove_has_jump(void)
 {

@@ -164,8 +164,8 @@ static void kp_ret_expect_nest(struct kunit *test, struct kp_probe *probe, int d
 }
 
 /*
- * The maxactive for KP_RET_DEPTH nested calls. The default is 0: the pool of instances grows. With
- * rethook, it does not grow, and may be too small by default.
+ * The maxactive for KP_RET_DEPTH nested calls. With the default, 0, the pool of instances grows.
+ * With rethook, the pool does not grow, and may be too small by default.
  */
 #define KP_RET_SHARED	(IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK) ? KP_RET_DEPTH : 0)
 

@@ -7,7 +7,7 @@
 #include "kp_cases_nested.h"
 #endif
 
-/* A kprobe's handler calls a function with a return probe, which must not track that call. */
+/* A kprobe's handler calls a function with a return probe, which must count the hit as missed. */
 KP_PRE_HANDLER(, kp_ret_pre_calls_other, kp_ret_kprobe_hits += kp_ret_other(1) == 2)
 
 static void kp_ret_contexts_kprobe_handler(struct kunit *test)

@@ -19,7 +19,7 @@ static void kp_ret_middle_set(struct kunit *test, struct kp_probe *probe, struct
 	kp_ret_middle.next = next;
 }
 
-/* Unregister a return probe, and poison it, so that a handler that runs too late shows. */
+/* Unregister and poison a return probe: a handler that runs too late changes a poisoned byte. */
 static void kp_ret_unregister_and_poison(struct kunit *test, struct kp_probe *probe)
 {
 	kp_unregister(test, probe);

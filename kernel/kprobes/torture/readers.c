@@ -92,7 +92,7 @@ static bool traces_are_checked(void)
  * Only traces of readers are checked, and none in an NMI, which may interrupt a task switch. No
  * trace is checked while a tracer is being removed: the task may be in the tracer's trampoline,
  * which unwinders no longer find. While torture.sh removes a tracer, the module parameter traces is
- * 0; while a visitor does so, torture_detaching is not.
+ * 0. While a visitor removes one, torture_detaching is positive.
  *
  * Context: a handler, in any context.
  */
@@ -229,9 +229,9 @@ static int call_in_hotplug(unsigned int cpu)
 
 /*
  * The CPU hotplug states whose callbacks call the targets when a CPU goes online or offline. In the
- * first state, another CPU executes the callback, before this CPU is up or after it is dead. In the
- * second, this CPU executes the callback with interrupts disabled, before its first interrupt or
- * after its last one. (Only MIPS uses this state for something else.) In the third, this CPU
+ * first state, another CPU executes the callback, before that CPU is up or after it is dead. In the
+ * second, that CPU executes the callback with interrupts disabled, before its first interrupt or
+ * after its last one. (Only MIPS uses this state for something else.) In the third, that CPU
  * executes the callback in its hotplug thread.
  */
 static int hotplug_states[] = {

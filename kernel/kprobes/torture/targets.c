@@ -166,7 +166,7 @@ static void unregister_steady(struct torture_target *target)
 /**
  * torture_register_steady() - register the steady probes
  *
- * Return: 0, or the errno of a registration; then none is registered.
+ * Return: 0, or the errno of a registration. After an error, no steady probe is registered.
  */
 int torture_register_steady(void)
 {
@@ -273,7 +273,7 @@ static int trial_hit(struct kprobe *p, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(trial_hit);
 
-/* If @target can be probed at @offset, fill in its next place, and return true. */
+/* If @target can be probed at @offset, fill in the next of target->places, and return true. */
 static bool try_place(struct torture_target *target, unsigned int offset)
 {
 	struct torture_place *place = &target->places[target->nr_places];

@@ -67,8 +67,8 @@ struct torture_place {
  * @places: the instructions that can be probed
  * @nr_places: number of @places
  * @expected: results for all seeds, without probes
- * @steady: a probe at its first place, registered while the readers run. In every second target it
- *	has a post_handler. It is not registered if only visitors probe the target.
+ * @steady: a probe at the first of @places, registered while the readers run. In every second
+ *	target it has a post_handler. It is not registered if only visitors probe the target.
  * @steady_return: a return probe, registered at the same time as @steady
  */
 struct torture_target {

@@ -25,7 +25,7 @@
 #include "torture.h"
 
 #define VISITORS	3
-/* Value of @wanted: the handlers of the visitor may run any number of times. */
+/* Value of visitor.wanted: the visitor's handlers may run any number of times. */
 #define VISIT_ANY	(-1)
 
 struct visitor;
@@ -351,7 +351,7 @@ static bool visitor_can(struct visitor *visitor, int err)
 	return !err;
 }
 
-/* Calls of too few handlers are errors, unless they are counted as missed. */
+/* It is an error if a call ran too few handlers, unless the call was counted as missed. */
 static void check_lacking(struct visitor *visitor)
 {
 	const struct visitor_kind *kind = visitor->kind;

@@ -26,7 +26,7 @@ enum probe_kind { PROBE_FREE, PROBE_PLAIN, PROBE_RETURN };
  * @rp: the return probe, if @kind is PROBE_RETURN
  * @kind: which of the two is registered; PROBE_FREE if none is
  * @target: the target that is probed
- * @place: which of its places
+ * @place: index of the probed instruction in the places of @target
  * @symbol: if not NULL, a function of another module that is probed instead of @target
  * @silent: it is disabled or unregistered: no handler may run
  * @poisoned: @kp and @rp were unregistered, and have been poisoned since

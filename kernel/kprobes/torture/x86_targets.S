@@ -35,7 +35,7 @@ SYM_FUNC_END(torture_x86_leaf)
 /*
  * unsigned long torture_x86_registers(unsigned long seed)
  *
- * Fills all general registers except the stack pointer, and the frame pointer if there is one,
+ * Fills all general registers except the stack pointer and, with CONFIG_FRAME_POINTER, bp. Then
  * executes instructions of many kinds, and returns a hash of these registers and of the
  * arithmetic flags.
  */
@@ -164,7 +164,7 @@ SYM_FUNC_END(torture_x86_registers)
 /*
  * unsigned long torture_x86_fault(unsigned long seed)
  *
- * Reads unmapped memory. The exception table repairs the fault.
+ * Reads unmapped memory. By the exception table, execution resumes at 7.
  */
 SYM_FUNC_START(torture_x86_fault)
 	lea	1(%_ASM_SEED), %_ASM_AX
