@@ -159,9 +159,9 @@ blacklist_has_known() {
 	fi
 }
 
-# The blacklist must have this text, which x86 copies, or patches without a table of the sites, or
-# in which the CPU cannot handle a trap. A line with two symbols is an area, from the first to the
-# second one. Which symbols exist depends on the configuration.
+# Text that the blacklist must have: x86 copies it, patches it without a table of the sites, or
+# cannot handle a trap in it. A line with two symbols is an area, from the first to the second one.
+# Which symbols exist depends on the configuration.
 untouchable="
 machine_kexec
 relocate_kernel swap_pages

@@ -213,7 +213,7 @@ survives_killed_readers() {
 	at_least "places" "$(grep -c . "$TMP/list")" 1
 }
 
-# Probes are set and removed, and a module loaded and unloaded, while two readers list its places.
+# While two readers list the instructions of the module, probe it, and unload and load it.
 lists_what_changes() {
 	for reader in 1 2; do
 		(

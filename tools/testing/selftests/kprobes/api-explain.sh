@@ -296,8 +296,8 @@ names_blacklist_entry() {
 	must grep -q "^$(answer range | cut -d' ' -f1)	" $KPROBES/blacklist
 }
 
-# kp_ctl stops the loading in ftrace_module_enable(): the handler spins until another CPU has
-# tried to register a probe.
+# loads_with_ftrace: can kp_ctl stop the loading of a module in ftrace_module_enable()? The handler
+# spins there until another CPU has tried to register a probe, so two CPUs are needed.
 loads_with_ftrace() {
 	has_symbol ftrace_module_enable && [ "$(grep -c '^processor' /proc/cpuinfo)" -gt 1 ]
 }
@@ -397,7 +397,7 @@ one_of_kernel() {
 	failed "none of the kernel's sites is refused since $2"
 }
 
-# Sites in the kernel: kprobes looks them up in a sorted list, not in tables as for a module's.
+# kprobes looks up the kernel's sites in a sorted list, but the sites of a module in its tables.
 refuses_kernel_sites() {
 	has_symbol __start___jump_table || skip_case "no CONFIG_KALLSYMS_ALL" || return 0
 	one_of_kernel kernel_label "$LABEL"
@@ -766,8 +766,8 @@ event_is_accepted() {
 
 LOCKED="kprobe events are refused while the kernel is locked down"
 
-# kp_ctl's command `lock` makes security_locked_down() fail. It is a function only with
-# CONFIG_SECURITY.
+# kp_ctl's command `lock` makes security_locked_down() fail. Without CONFIG_SECURITY, there is no
+# such function in the kernel.
 refuses_if_locked() {
 	if ! has_symbol security_locked_down; then
 		echo "$LOCKED" >>"$TMP/elsewhere"

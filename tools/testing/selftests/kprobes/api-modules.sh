@@ -95,7 +95,7 @@ gone_is_unregistered() {
 }
 
 # Load kp_target and kp_target2 several times. The kernel reuses the addresses of freed modules, so
-# a function may be where one of the other module was, with the same name and other code.
+# a function may get the address of the other module's function of that name, which has other code.
 other_code_by_turns() {
 	ctl_del 3 4
 	unload kp_target

@@ -157,8 +157,8 @@ load_module() {
 	else
 		refused=$((refused + 1))
 	fi
-	# If the next module gets the same address, kprobes removes what this module has left: so
-	# look for that now.
+	# Look now for what this module has left: if the next module gets the same address, kprobes
+	# removes it.
 	equal "allocations of the notifier that are left" "$(cat $PARAMETERS/kept)" 0
 	must cmp $KPROBES/blacklist "$TMP/blacklist"
 	some_fail
@@ -199,7 +199,7 @@ modules_come_and_go() {
 	must insmod "$MODULE_DIR/kp_target.ko"
 }
 
-# Has the search for branch targets run out of memory, or has the probe its jump?
+# is_searched: has the search for branch targets run out of memory, or has probe 3 got its jump?
 is_searched() {
 	some_fail || ctl_get 3 text | grep -q ^e9
 }

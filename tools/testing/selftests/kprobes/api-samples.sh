@@ -130,7 +130,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# The eleventh call is `cat` opening the sample's file. Its name is the last string of that CPU.
+# The eleventh call is `cat` opening the sample's file: that CPU's last string is the file's name.
 shows_user_string() {
 	load_sample
 	opens 10

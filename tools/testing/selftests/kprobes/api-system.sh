@@ -100,7 +100,7 @@ cpus_come_and_go() {
 	list_is_empty
 }
 
-# A CPU that was offline while text changed executes the present text when it is online again.
+# A CPU that was offline while text changed must execute the new text when it is online again.
 text_changes_while_away() {
 	cpu=$CPUS/cpu1/online
 	for mode in 0 1; do
@@ -225,7 +225,7 @@ plug() {
 	: >"$TMP/batch"
 }
 
-# The base kernel, which has no kprobes/explain, lets such probes reset the machine.
+# A kernel without kprobes/explain accepts probes on these functions that reset the machine.
 x86_can_plug() {
 	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
 }

@@ -4,15 +4,15 @@
  * for the CPU to run it before it is offline. Parameters:
  *
  * - run_on: a write of N queues another irq_work on CPU N, and fails if that does not run
- * - late: how many of the irq_works have run that CPUs queued as they went offline. The module
- *   cannot be unloaded as long as one has not.
+ * - late: number of irq_works that CPUs queued as they went offline and that have run since. The
+ *   module cannot be unloaded before all of them have run.
  */
 
 #include "kp_test.h"
 
 /*
- * This state is free here, as only MIPS uses it. A CPU that goes offline reaches it after
- * CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
+ * Only MIPS uses this CPU hotplug state, so it is free here. A CPU that goes offline reaches it
+ * after CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
  */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 

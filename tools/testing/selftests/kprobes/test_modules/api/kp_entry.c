@@ -32,8 +32,8 @@ KP_RETURN_HANDLER(__kprobes, kp_entry_return,
 		  kp_entry_in_handler = kprobe_function_entry(&get_kretprobe(ri)->kp))
 
 /*
- * Register a probe by symbol, one by address, and one by the address that the first one had in
- * addr, which on x86 may be after an endbr.
+ * Register three probes: by symbol, by the function's address, and by the addr that the first probe
+ * got. On x86 that addr may be after an endbr.
  */
 static void kp_entry_probes(struct kunit *test)
 {

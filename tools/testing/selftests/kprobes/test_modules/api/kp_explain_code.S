@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Instructions for kprobes/explain: one for each reason for which kp_opt_codes.S has no
- * instruction. No CPU executes this code. CODE_END leaves room for a jump after each instruction.
+ * Instructions for kprobes/explain: one for each reason that the instructions of kp_opt_codes.S do
+ * not cover. No CPU executes this code. CODE_END leaves room for a jump after each instruction.
  */
 
 #include <asm/alternative.h>
@@ -55,7 +55,7 @@ kp_ex_\name:
 	STACK_FRAME_NON_STANDARD kp_ex_\name
 .endm
 
-/* The location is the first instruction after the one that CODE adds. */
+/* As CODE. Make the instruction after the inc that CODE emits a location in kp_explain. */
 .macro CODE_AT name:req
 CODE \name
 	AT	\name
@@ -121,15 +121,15 @@ CODE endbr
 CODE_END endbr
 
 /*
- * Encodings of maps 5 and 6, which only EVEX has: vaddph, vfmadd132ph; and of map 4, an add of APX,
- * which kprobes does not know
+ * vaddph (map 5) and vfmadd132ph (map 6): only EVEX has these maps. Then an add of APX (map 4):
+ * kprobes does not support APX.
  */
 INSN evex5, .byte 0x62, 0xf5, 0x6c, 0x48, 0x58, 0xd9
 INSN evex6, .byte 0x62, 0xf6, 0x6d, 0x48, 0x98, 0xd9
 #ifdef CONFIG_X86_64
 INSN evex4, .byte 0x62, 0xf4, 0x7c, 0x08, 0x01, 0xc0
 
-/* lea 0x7fffffff(%rip), %rax, and lea -0x80000000(%rip), %rax: one slot cannot reach both. */
+/* lea 0x7fffffff(%rip), %rax, and lea -0x80000000(%rip), %rax: no slot reaches both operands. */
 INSN far, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f
 INSN farther, .byte 0x48, 0x8d, 0x05, 0x00, 0x00, 0x00, 0x80
 COVERED far_second, .byte 0x48, 0x8d, 0x05, 0xff, 0xff, 0xff, 0x7f

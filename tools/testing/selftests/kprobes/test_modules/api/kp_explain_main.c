@@ -208,7 +208,7 @@ static int kp_refuse_redirects(void)
 	return unregister_ftrace_function(&kp_redirecting);
 }
 
-/* Free the filter only when the module is unloaded, since "redirects" may use it again. */
+/* Writing "redirects" to the parameter again reuses the filter: free it only on unload. */
 static void kp_free_redirecting(void)
 {
 	ftrace_free_filter(&kp_redirecting);
@@ -252,7 +252,7 @@ static int kp_refuse_gone(void)
 	return 0;
 }
 
-/* Ftrace never returns this errno, so ask for its reason only. */
+/* ftrace never returns -EIO: do not register a probe, only ask for the reason of that errno. */
 static int kp_refuse_ftrace(void)
 {
 	kp_refused_errno = -EIO;
@@ -286,9 +286,9 @@ static void kp_wait_while(enum probepoint_state state)
 }
 
 /*
- * Change text after the detour buffer was made and before the jump is written. This may come too
- * late: then the byte that is changed belongs to the jump, no CPU executes it, and unregistering
- * the probe removes it. In that case, retry.
+ * Change text after the detour buffer was made and before the jump is written. If the change comes
+ * too late, it alters a byte of the jump instead. That does no harm: no CPU executes the function,
+ * and unregistering the probe restores its text. In that case, retry.
  */
 static int kp_change(void)
 {

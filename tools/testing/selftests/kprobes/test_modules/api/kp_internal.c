@@ -362,8 +362,8 @@ static void kp_internal_get_kprobe(struct kunit *test)
 }
 
 /*
- * A removed probepoint leaves a mark in the table. Searches
- * for the highest address or for 0 must not find the mark.
+ * In the hash table, a mark replaces a removed probepoint. A search for the highest address or for
+ * 0 must not find the mark.
  */
 static void kp_internal_no_address(struct kunit *test)
 {
@@ -421,8 +421,8 @@ static void kp_user_int3(struct kunit *test, unsigned long ip)
 
 /*
  * On some CPUs the address wraps around after an int3 at the end of 32-bit user space, so the saved
- * ip is 0. The handler must find neither a probepoint for such an int3, nor the mark of a removed
- * one.
+ * ip is 0. For such an int3, the handler must find neither a probepoint nor the mark that replaces
+ * a removed probepoint in the hash table.
  */
 static void kp_internal_user_int3(struct kunit *test)
 {
@@ -593,11 +593,11 @@ static void kp_internal_exception(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 1);
 	KUNIT_EXPECT_EQ(test, kp_fault.trap, X86_TRAP_VE);
-	/* An exception table has set a fixup address, which must be kept. */
+	/* If an exception table entry applied, the ip is already the fixup address: keep it. */
 	kp_raise(test, copy, X86_TRAP_VE, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
-	/* The instruction has not caused a machine check: its fault_handler must not be called. */
+	/* An instruction does not cause a machine check: do not call the fault_handler. */
 	kp_raise(test, copy, X86_TRAP_MC, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
@@ -611,7 +611,10 @@ static int kp_ask(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-/* A kernel without an option must refuse what needs it, or do nothing. */
+/*
+ * Without CONFIG_KPROBES_FAULT_HANDLER, registering a fault_handler must fail. Without
+ * CONFIG_KPROBES_DISABLE_SELF, kprobe_disable_self() must do nothing.
+ */
 static void kp_internal_options(struct kunit *test)
 {
 	int ret = IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) ? 0 : -EOPNOTSUPP;

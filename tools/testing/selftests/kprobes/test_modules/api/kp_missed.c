@@ -99,7 +99,7 @@ static int kp_missed_ended(void)
 	return ret;
 }
 
-/* 3 hits are nested, and 4 of 5 calls find no free instance. */
+/* kp_missed_hit_outer() makes 3 nested hits. Of 5 recursive calls, 4 find no free instance. */
 static int kp_missed_limited(void)
 {
 	int ret;

@@ -457,7 +457,10 @@ static void kp_nomem_optimize(struct kunit *test)
 }
 #endif
 
-/* A batch fails as a whole, but a probe that waits keeps its reason: its module is not there. */
+/*
+ * If an allocation fails, both registrations fail, but only one for that reason: @waits still has
+ * the reason that its module is not loaded.
+ */
 static void kp_nomem_waiting(struct kunit *test)
 {
 	static const struct kp_plan one = { .nr = 1 };

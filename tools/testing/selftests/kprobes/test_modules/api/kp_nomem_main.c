@@ -135,9 +135,9 @@ static struct kp_site kp_sites[] = {
 };
 
 /*
- * Has the allocation a flag of @has and none of @not? True if the function has no
- * argument with flags. Except with `onwards`, callers give __GFP_DIRECT_RECLAIM as @has,
- * since the allocations of kprobes may sleep; this leaves out atomic ones.
+ * Does the allocation have a flag of @has and none of @not? True if the function has no argument
+ * with flags. Except with `onwards`, callers pass __GFP_DIRECT_RECLAIM as @has, to leave out atomic
+ * allocations: those of kprobes may sleep.
  */
 static bool __kprobes kp_has_flags(const struct kp_site *site, struct pt_regs *regs, gfp_t has,
 				   gfp_t not)

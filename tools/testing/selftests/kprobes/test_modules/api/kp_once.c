@@ -264,8 +264,9 @@ static void kp_once_cpus(struct kunit *test)
 }
 
 /*
- * Probe the function that queues the worker, with a probe that disables itself. The request to do
- * so calls the probed function again: that nested hit must not make a second request.
+ * Probe the function that queues the worker, with a probe that disables itself.
+ * kprobe_disable_self() calls the probed function again: that nested hit must not make a second
+ * request.
  */
 static void kp_once_queue_work(struct kunit *test)
 {

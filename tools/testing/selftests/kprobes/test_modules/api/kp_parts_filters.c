@@ -47,8 +47,8 @@ static int kp_unregister_function(struct ftrace_ops *ops)
 #include "../ftrace.c"
 
 /*
- * Return a set of @nr probes. @post and @all are 0, so its lists are all the same; the tested code
- * reads only the third one, which has all probes.
+ * Return a set of @nr probes. Its three lists all start at index 0, as @post and @all are 0. The
+ * tested code reads only the third list, which must have all probes.
  */
 static struct probe_set *kp_filters_set(struct kunit *test, struct kprobe *kp, unsigned int nr)
 {

@@ -162,9 +162,9 @@ static void kp_pools_ask_again(struct kunit *test)
 }
 
 /*
- * Request the worker three times while pool_mutex is held. The first request queues a work item,
- * which waits for the mutex or for a thread. If that item is still pending at the next request, a
- * work item of this CPU does the work instead.
+ * Request the worker three times. The case holds pool_mutex, so grow_work cannot finish. It is
+ * still queued at the third request at the latest: that request must queue the work item of this
+ * CPU instead.
  */
 static void kp_pools_worker_waits(struct kunit *test)
 {
@@ -234,7 +234,7 @@ static void kp_pools_grow_again(struct kunit *test)
 }
 
 static struct kunit_case kp_pools_cases[] = {
-	/* The first case, since it needs that no shared pool was made before */
+	/* Must be the first case: no shared pool may exist yet. */
 	KUNIT_CASE(kp_pools_no_queue),
 	KUNIT_CASE(kp_pools_shrink_reschedules),
 	KUNIT_CASE(kp_pools_grow_again),

@@ -32,7 +32,7 @@ static int kp_refuse(struct notifier_block *nb, unsigned long state, void *mod)
 {
 	if (!kp_is_target(mod) || state != MODULE_STATE_COMING)
 		return NOTIFY_DONE;
-	/* Register only once: insmod loads the module again, with another system call. */
+	/* Register only once: when a load fails, insmod tries another system call. */
 	if (!kp_addr) {
 		registered = register_kprobe(&kp_probe);
 		kp_addr = (unsigned long)kp_probe.addr;

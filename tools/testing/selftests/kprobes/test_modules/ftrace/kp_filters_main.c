@@ -46,9 +46,10 @@ static bool kf_find_symbols(void)
 }
 
 /*
- * Compare a record with its users and its text. @expected: result, for the message: what the record
- * should have, and what it has: the number of users or, if the text is wrong, the address that it
- * calls. Return: NULL, or what is wrong.
+ * Compare a record of ftrace with its users and with the text of the function. Return: NULL if they
+ * agree, or else what is wrong. For the message, set @expected[0] to what the record should have,
+ * and @expected[1] to what it has. Both are numbers of users or, if the text is wrong, the address
+ * that the text calls.
  *
  * FTRACE_FL_REGS may stay set after the user that needed it no longer traces the function.
  */
@@ -354,7 +355,9 @@ static void kf_switch_direct(struct kunit *test, struct kf_user *user, const uns
 		bitmap_zero(user->filter, KF_TARGETS);
 		return;
 	}
-	/* Leave this out: no KF_MODIFY user agrees to share a function with a direct trampoline. */
+	/*
+	 * Leave this out: KF_MODIFY and direct users share a function only if an ops_func agrees.
+	 */
 	if (kf_shares(user, KF_MODIFY, some))
 		return;
 	memset(&user->ops, 0, sizeof(user->ops));
@@ -437,8 +440,9 @@ static void kf_freed(struct kunit *test)
 }
 
 /*
- * If a filter changes for one function only, ftrace must check only that function. One change may
- * check a function several times: allow four times if it is the only one, otherwise three times.
+ * kf_cost() counts how often ftrace checks a function with ftrace_test_record(). If one function is
+ * added to a filter or removed, ftrace must check only that function, at most four times. If a
+ * whole filter is registered or unregistered, ftrace may check each function three times.
  */
 static unsigned int kf_tested;
 static struct task_struct *kf_changer;
@@ -507,7 +511,7 @@ static int kf_modify_direct(void *arg)
 	return failed;
 }
 
-/* Numbers of questions that ftrace has asked a direct user, and of -EAGAIN still to answer */
+/* Calls of kf_ask() for each command of ftrace; how many more times it returns -EAGAIN */
 static unsigned int kf_asked[FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER + 1];
 static unsigned int kf_again;
 

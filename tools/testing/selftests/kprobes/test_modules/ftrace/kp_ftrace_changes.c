@@ -253,7 +253,7 @@ static void kp_ft_revive(void *disabled)
 	WRITE_ONCE(*(bool *)disabled, false);
 }
 
-/* Do to kprobes what ftrace does when it shuts itself down after an error. */
+/* Call kprobe_ftrace_kill(), as ftrace does when it shuts itself down after an error. */
 __nocfi void kp_ft_dead(struct kunit *test)
 {
 	kp_ft_call_t kill = kp_own_function(kprobe_ftrace_kill);

@@ -39,14 +39,16 @@ static struct kp_ft_return *kp_ft_new_return(struct kunit *test, void *func, boo
 	return ret;
 }
 
-/* Does the entry call the trampoline for functions that have nothing but a return probe? */
+/*
+ * Does the function's entry call @own, the trampoline for entries with nothing but a return probe?
+ */
 static void kp_ft_expect_own(struct kunit *test, struct kprobe *kp, void *own, bool is_own)
 {
 	u8 text[CALL_INSN_SIZE];
 
 	/*
-	 * With a second user, the entry calls a trampoline of ftrace for both. The base kernel's
-	 * kprobes has no trampoline of its own.
+	 * With a second user of the entry, it calls a trampoline of ftrace, which calls both users.
+	 * @own is NULL if the kernel's kprobes has no such trampoline.
 	 */
 	if (kp_ft_crowd || !own)
 		return;

@@ -2,7 +2,7 @@
 /*
  * Three threads keep looking up ftrace's call in a function of this module, while the script
  * unloads a module that was loaded earlier, which makes ftrace remove that module's records. Each
- * lookup must still find the call: the parameter missed counts those that have not.
+ * lookup must still find the call: the parameter missed counts the lookups that do not.
  */
 
 #include <linux/kthread.h>

@@ -89,7 +89,7 @@ static inline unsigned int fuzz_emit_prefixes(struct fuzz_random *r, u8 *p)
 	return nr;
 }
 
-/* The three bytes after 62: map, vector length, mask and the rest */
+/* Emit an EVEX prefix: 0x62, and three bytes with the map, vvvv, vector length, mask and more. */
 static inline unsigned int fuzz_emit_evex(struct fuzz_random *r, u8 *p, bool x86_64)
 {
 	static const u8 maps[] = { 1, 1, 2, 2, 2, 3, 3, 5, 6, 0, 4, 7 };

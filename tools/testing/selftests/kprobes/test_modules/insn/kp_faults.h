@@ -65,12 +65,13 @@ static inline unsigned long *kp_first_arg(struct pt_regs *regs)
 }
 
 /*
- * Stores a value with one instruction. The offsets are those of this instruction and of the next.
+ * kp_watched_store() stores @value with one instruction. kp_watched_store_insn: the offsets of this
+ * instruction and of the next one.
  */
 void kp_watched_store(long *to, long value);
 extern const u32 kp_watched_store_insn[2];
 
-/* Each returns its argument plus one. The second executes an int3 that belongs to no probe. */
+/* Each returns its argument plus one. kp_foreign_int3() executes an int3 of no probe. */
 KP_ACCESS(kp_plain, long arg);
 long kp_foreign_int3(long arg);
 /* Offsets of a nop and an add before the int3, of the int3, and of a sub after it */

@@ -31,7 +31,7 @@ struct kp_told {
 	struct pt_regs regs;
 };
 
-/* A case, and what its die notifier got in bare rounds */
+/* A case, and what the die notifier got in the rounds without a probe */
 struct kp_fault {
 	struct kp_insn insn;
 	const struct kp_fault_case *fault;

@@ -265,7 +265,7 @@ static void kp_paging_reshape(struct kunit *test)
 
 static void kp_meanwhile_trace(void)
 {
-	/* The task has completed @asked, and is about to sleep: wait until it does. */
+	/* The task has completed kp_mem.asked, and is about to sleep: wait until it sleeps. */
 	while (task_is_running(kp.task) || READ_ONCE(kp.task->on_cpu))
 		usleep_range(100, 200);
 	kp.trace.nr = stack_trace_save_tsk(kp.task, kp.trace.entry, KP_DEPTH, 0);

@@ -129,7 +129,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR((void __force *)event));
 	kp_at_end(test, kp_unwatch, (void __force *)event);
 
-	/* Without a probe; with a pre_handler; with all three handlers */
+	/* Mode 0: no probe; 1: a probe with a pre_handler; 2: a probe with all three handlers */
 	for (mode = 0; mode < 3; mode++) {
 		probe = kp_new(test, (void *)kp_watched_store + kp_watched_store_insn[0]);
 		if (mode == 2) {
@@ -186,8 +186,8 @@ static __nocfi void kp_steps_machine_check(struct kunit *test)
 	if (!context || !IS_ENABLED(CONFIG_X86_MCE))
 		kunit_skip(test, "no machine checks");
 	/*
-	 * Without a probe; with one on the load; with one
-	 * on an instruction whose jump may cover the load
+	 * Mode 0: no probe; 1: a probe on the load; 2: a probe on the nop, whose jump may overlap
+	 * the load
 	 */
 	for (mode = 0; mode < 3; mode++) {
 		struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };

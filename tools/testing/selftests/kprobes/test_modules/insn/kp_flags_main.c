@@ -133,7 +133,9 @@ static void kp_flags_calls(struct kunit *test, unsigned long (*fn)(unsigned long
 			}
 		}
 		cond_resched();
-		/* The next combination: the carry passes over all other flags. */
+		/*
+		 * Next combination of these flags: the subtraction borrows across the other bits.
+		 */
 		arithmetic = (arithmetic - KP_ALL_ARITHMETIC) & KP_ALL_ARITHMETIC;
 	} while (arithmetic);
 }

@@ -316,9 +316,9 @@ static int kp_functions_register(const char *val, const struct kernel_param *par
 			return ret;
 		}
 		/*
-		 * Read the counts from the last instruction to the first. A task hits an
-		 * instruction after its predecessor. So if a hit of the instruction is counted
-		 * in its @before, the hit of the predecessor is counted in the @before there.
+		 * Read the counts from the last instruction to the first. A task hits the
+		 * instruction before this one first. So each hit that is in @before of an
+		 * instruction is also in @before of the previous instruction, which is read later.
 		 */
 		for (i = function->nr - 1; i >= 0; i--) {
 			function->counter[i].before = kp_counted(&function->counter[i]);

@@ -75,8 +75,8 @@ static struct {
 } kernel;
 
 /*
- * Which instructions are executed. A small letter says that the middle field of the ModRM byte is
- * not a register, but extends the opcode.
+ * Which instructions are executed. A small letter means that the reg field of the ModRM byte is no
+ * register, but extends the opcode. A dot means that no such instruction is executed.
  *
  *	A	any operands that the rules below allow
  *	V	the same, with vector registers
@@ -348,8 +348,8 @@ static bool kp_is_of_table(const struct kp_target *t)
 }
 
 /*
- * Take an encoding of the table that kp_insn does not execute,
- * or generate one. Return: true if it can be executed.
+ * Numbers below kp_insn_nr stand for encodings of the table: take one if kp_insn does not execute
+ * it. For higher numbers, generate an encoding. Return: true if it can be executed.
  */
 static bool kp_generate(struct kp_target *t)
 {
@@ -443,8 +443,8 @@ static void __nocfi kp_write(void)
 }
 
 /*
- * Leave out encodings that register_kprobe() refuses: they
- * may not be what the decoder says. Return: how many are left.
+ * Leave out encodings that register_kprobe() refuses: the CPU may not decode them as insn_decode()
+ * does. Return: the number of encodings that are left.
  */
 static int kp_drop_refused(struct kunit *test)
 {

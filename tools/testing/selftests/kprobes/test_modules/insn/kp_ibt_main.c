@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite: probes next to an endbr. On a CPU with IBT, an indirect branch to any other
- * instruction raises #CP, so kprobes must not branch to one indirectly. The cases also pass on a
- * CPU without IBT, but prove less: the suite logs first whether there is IBT.
+ * KUnit suite: probes next to an endbr. On a CPU with IBT, an indirect branch to an instruction
+ * other than an endbr raises #CP, so kprobes must not make such a branch. The cases also pass on a
+ * CPU without IBT, but prove less: the suite first logs whether there is IBT.
  */
 
 #include <linux/cpufeature.h>

@@ -102,12 +102,16 @@ void kp_insn_run(const void *start);
 /* The arithmetic flags, DF, IF and AC are random; a caller may change them. */
 void kp_insn_randomize(struct fuzz_random *random, struct kp_state *in);
 /*
- * @flags: with KP_FPU or KP_MMX, load and save vector registers, or those of MMX, too. Stores the
- * initial stack pointer in @in.
+ * Run the code at @start with the registers of @in, and save them in @out. With KP_FPU in @flags,
+ * this includes the vector registers, with KP_MMX the MMX registers. Stores the initial stack
+ * pointer in @in.
  */
 void kp_insn_run_state(struct kp_state *in, const void *start, u16 flags, struct kp_state *out);
 
-/* Handlers: none, pre, pre and post, ...; those of the last two are set by kp_runner.prepare() */
+/*
+ * Handlers: none, pre, pre and post, pre and fault, all three; kp_runner.prepare() sets
+ * fault_handlers.
+ */
 enum kp_mode { KP_BARE, KP_PRE, KP_PRE_POST, KP_PRE_FAULT, KP_ALL_THREE, KP_MODES };
 
 /* What both handlers got in a round, before optimisation */
@@ -116,7 +120,7 @@ struct kp_shown {
 };
 
 /*
- * struct kp_insn - an instruction, its probe, and the results of its bare rounds
+ * struct kp_insn - an instruction, its probe, and the results of its rounds without a probe
  * @number: tells apart the random sequences of instructions
  * @start, @probed, @next: where its code begins, the instruction itself, and the one after it
  * @has_post: there is code between @next and the end
@@ -136,16 +140,16 @@ struct kp_insn {
 
 /*
  * struct kp_runner - how instructions are executed
- * @rounds: how often each runs in each mode, with other values
+ * @rounds: how often each instruction runs in each mode, with different values
  * @seed: what the random values start from
  * @modes: number of modes
  * @opt: run them with jump-optimised probes, too, and compare with the other probes
  * @runs: counts by mode, without and with a jump
  * @place: changes the random values that a round starts with
  * @prepare: changes a probe before it is registered
- * @check: returns false if a round has failed that has seemed right
+ * @check: a further check of a round that has passed so far; returns false if the check fails
  *
- * The functions may be NULL.
+ * @place, @prepare and @check may be NULL.
  */
 struct kp_runner {
 	unsigned int rounds;
@@ -168,7 +172,10 @@ void kp_insn_alloc(struct kunit *test, struct kp_insn *insn);
 void kp_insn_prepare(struct kp_insn *insn, enum kp_mode mode);
 /* Is @ret an error that the registration of a probe on an instruction may return? */
 bool kp_insn_may_refuse(int ret);
-/* Run struct kp_insn whose probes are @kps in all modes, and compare. */
+/*
+ * Run the instructions of the struct kp_insn that contain @kps, in all modes, and compare the
+ * results.
+ */
 void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr);
 /* Let the case fail if two values differ, in the current round. Return: do they differ? */
 bool kp_insn_differ(struct kunit *test, const char *what, unsigned long got, unsigned long wanted);

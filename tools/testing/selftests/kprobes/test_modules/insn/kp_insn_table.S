@@ -528,14 +528,14 @@ GROUP unknown
 	UNSUPPORTED "sti", post="hlt", pad=0
 	UNSUPPORTED "sti", post="mwait", pad=0
 	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0
-	/* No instruction has these opcodes, ... */
+	/* No instruction has these opcodes. */
 	ALL_UNSUPPORTED "0x0f, 0x04", "0x0f, 0x0a", "0x0f, 0x24, 0xc0", "0x0f, 0x36", "0x0f, 0x39"
 	ALL_UNSUPPORTED "0x0f, 0x3b", "0x0f, 0x7a, 0xc0", "0x0f, 0x38, 0x0c, 0xc0"
 	ALL_UNSUPPORTED "0x0f, 0x3a, 0x50, 0xc0"
-	/* ... or these with that prefix, ... */
+	/* Instructions have these opcodes, but not with that prefix. */
 	ALL_UNSUPPORTED "0xf3, 0x0f, 0x14, 0xc1", "0xf2, 0x0f, 0x71, 0xd1, 0x01"
 	ALL_UNSUPPORTED "0xf2, 0x0f, 0x38, 0x00, 0xc1"
-	/* ... or these with that middle field in the ModRM byte. */
+	/* Instructions have these opcodes, but not with that reg field in the ModRM byte. */
 	ALL_UNSUPPORTED "0x8c, 0xf0", "0xc0, 0xf0, 0x01", "0xc6, 0xc8, 0x01", "0xf6, 0xc8, 0x01"
 	ALL_UNSUPPORTED "0xc7, 0xf9, 0x00, 0x00, 0x00, 0x00", "0xfe, 0xd0", "0xff, 0xf8"
 	ALL_UNSUPPORTED "0x0f, 0x00, 0xf0", "0x0f, 0x71, 0xc0, 0x01", "0x0f, 0xba, 0xc0, 0x01"
@@ -568,7 +568,7 @@ GROUP unknown
 		vpunpckhbw, vpackuswb, vpavgb, vpsubq, vpmuludq
 
 GROUP sse, flags=KP_FPU
-/* Among them, opcodes 74 to 76, e8, e9 and eb of map 0f: jcc, call and jmp in the one-byte map */
+/* Opcodes 74 to 76, e8, e9 and eb of map 0f are jcc, call and jmp in the one-byte map. */
 .irp op, SSE_OPS
 	CASES "\op %xmm1, %xmm0", W(\op MEM(64), %WIDTH(xmm10, xmm2))
 .endr
@@ -659,7 +659,7 @@ GROUP bmi, feature=X86_FEATURE_BMI2
 	CASES W(pext (%BX), %DX, %AX), W(rorx $13, %AX, %DX), W(rorx $7, MEM(24), %R8)
 	CASES W(shlx %CX, %AX, %DX), W(sarx %eax, (%BX), %R9D), W(shrx %R9, MEM(32), %R14)
 
-/* Without AVX-512 these are only registered. */
+/* Probes on these are registered on any CPU. Only a CPU with AVX-512 executes the instructions. */
 GROUP evex, flags=KP_FPU, feature=X86_FEATURE_AVX512F
 	CASES "vpaddd %zmm1, %zmm2, %zmm3", "vpternlogd $0x96, %zmm1, %zmm2, %zmm3"
 	CASES W(vmovdqu64 (%BX), %zmm0), W(vmovdqu64 %WIDTH(zmm17, zmm1), 64(%BX))
@@ -711,7 +711,7 @@ GROUP dcr_plain
 	DCR "movl $0x12345678, 0x80(%ebx, %ecx)", pre="and $7, %ecx"
 	DCR "movl $0x12345678, %fs:0x80(%ebx, %ecx)", pre="and $7, %ecx; sub %fs:this_cpu_off, %ebx"
 #endif
-	/* Two, in 64-bit code */
+	/* Two instructions, in 64-bit code */
 	DCR W(mov %AX, %CX), rest=W(mov %DX, %R8; nop)
 	DCR W(lea 1(%AX), %CX), rest="nop; nop"
 	DCR W(lea 1(%AX), %CX), rest="cmc; nop"
@@ -851,8 +851,8 @@ GROUP dcr_jump
 	DCR_BRANCH "{disp32} jmp 1f", flags=KP_BRANCH
 
 /*
- * The copies must get the flags of the original, and the
- * code after them must get those that the copies set.
+ * The copies must start with the flags of the original code, and the code after the copies must get
+ * the flags that the copies set.
  */
 GROUP dcr_flags
 	DCR "std", rest="stosb; lodsb; cld; nop"
@@ -953,8 +953,8 @@ GROUP dcr_flags
 	/* pushf and popf of 8 bytes: REX.W goes before the operand-size prefix */
 	BYTES "0x66, 0x48, 0x9c", "0x66, 0x48, 0x9d", "0x66, 0x4d, 0x9d"
 	/*
-	 * jmp and call through gs or fs: of several segment prefixes
-	 * the last one counts, and the decoder keeps each once
+	 * jmp and call through gs or fs. The CPU uses the last of several segment prefixes, but the
+	 * decoder records each prefix only once.
 	 */
 	BYTES "0x65, 0x64, 0x65, 0xff, 0x20", "0x64, 0x65, 0x64, 0xff, 0x60, 0x10"
 	BYTES "0x65, 0x64, 0x65, 0xff, 0x10"
