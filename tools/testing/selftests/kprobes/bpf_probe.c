@@ -394,8 +394,8 @@ static void find_function(const char *function, union bpf_attr *attr)
 	union bpf_attr id = { };
 
 	/*
-	 * The kernel's own BTF is first. In that of each
-	 * module, IDs and offsets continue the kernel's.
+	 * The kernel's own BTF is first. In a module's BTF, type IDs and string offsets continue
+	 * those of the kernel's BTF.
 	 */
 	for (; !bpf(BPF_BTF_GET_NEXT_ID, &id); id.start_id = id.next_id) {
 		union bpf_attr open = { };

@@ -164,7 +164,8 @@ sleepable_refused() {
 
 # helpers_succeed LOCATION: checks that programs can record a stack, update a hash map, write to a
 # ring buffer and send a signal, in each of five contexts (four with lockdep). In the two contexts
-# that are a task's, they can also write to its memory, after which the value 1 is there.
+# that belong to a task, programs can also write to the task's memory: the value 1 must be there
+# afterwards.
 helpers_succeed() {
 	all=5
 	[ ! -e /proc/lockdep ] || all=4
@@ -200,13 +201,14 @@ helpers_at_breakpoints() {
 	helpers_by breakpoint 0 0
 }
 
-# In the base kernel, in_nmi() is true in programs that a breakpoint calls, so some helpers fail.
+# own_kprobes: does the guest run the kprobes under test? In the base kernel, in_nmi() is true in
+# programs that a breakpoint calls, so some helpers fail.
 own_kprobes() {
 	! on_base_kernel
 }
 
-# If a program or an event hits another probe, x86 handles that hit. Other architectures and the
-# base kernel count it as missed.
+# nests: is a probe's handler called if a program or an event hits the probe? Other architectures
+# than x86, and the base kernel, count such a hit as missed.
 nests() {
 	is_x86 && own_kprobes
 }
@@ -242,9 +244,9 @@ nested_events() {
 	! has_jumps || nests_by p $INSIDE 1
 }
 
-# An event that reads a string calls this function. Another event or a program on the function must
-# be called for these hits. If that other event reads a string, too, it hits itself: such a hit is
-# missed.
+# An event that reads a string calls this function. A second event or a program on the function must
+# be called for these hits. If the second event reads a string as well, it hits its own probe: such
+# a hit must be missed.
 STRING=strncpy_from_kernel_nofault
 
 in_events() {

@@ -217,7 +217,8 @@ missed() {
 	has 1 25 kp_cl_inner
 }
 
-# Another user's event is on the function that the program calls.
+# Another user's event is on the function that the program calls. Its hits in the program must be
+# handled on x86, and be missed on other architectures.
 event_in_program() {
 	handled='25 0'
 	is_x86 || handled='0 25'
@@ -290,8 +291,8 @@ in_batches() {
 	killed_at register_kprobes -k
 }
 
-# No hit may run the program before all probes are registered: hits would make that slower. The
-# first probe is in the function that registers all others.
+# Hits during the registration must not run the program, as that would slow the registration down.
+# The first probe is in the function that registers all others.
 all_at_once() {
 	addresses "register_kprobes$INSIDE" "$(many)"
 	linked "echo 2 >$CLIENTS/many"
@@ -378,8 +379,8 @@ perf_refused() {
 	lines_are "the error" "$TMP/refused" "^perf_event_open: $1" 1
 }
 
-# A probe that may wait for a module must be refused for these reasons in both cases: when the
-# module is loaded later, and if it is loaded already.
+# A probe that may wait for a module must be refused if its name is ambiguous or its function is
+# notrace: both when the module is loaded later, and if it is loaded already.
 checked_when_it_comes() {
 	plain=0
 	[ "$(explained kp_cl_failable_plain && answer event)" = no ] || plain=10
@@ -412,7 +413,7 @@ checked_when_it_comes() {
 		printf '%s\n' vfs_read $symbol vfs_write >"$TMP/list"
 		refused 'Invalid argument' -w
 	done
-	# For more than 4,096 names, the symbols of the kernel are searched once, too.
+	# With more than 4,096 names, the kernel's symbols are scanned only once for all names.
 	for symbol in symbols_cmp symbols_cmp_r; do
 		[ "$(grep -c -E " $symbol([[:space:]]|$)" "$TMP/symbols")" -gt 1 ] || continue
 		with_many_symbols vfs_read $symbol

@@ -44,7 +44,7 @@ patched() {
 	grep -q 'this has been live patched' /proc/cmdline
 }
 
-# The probe is hit with and without the patch, since its handler runs first.
+# The probe is hit with and without the live patch: its handler runs before the patch redirects.
 livepatch_sample() {
 	event_on 'p:patched cmdline_proc_show'
 	must_fail patched

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A kprobe event may have many places. Enabling or disabling it must change its probes in one batch,
-# and either all of them or none.
+# A kprobe event may have probes at many places. Enabling or disabling the event must change its
+# probes in one batch, and either all of them or none.
 
 . "$(dirname "$0")/functions-clients.sh"
 
@@ -26,7 +26,7 @@ counts_are() {
 	lines_are "calls of disable_kprobes()" "$TMP/trace" ': disable_kprobes <-' "$2"
 }
 
-# define KIND: defines an event of this kind, with a place in each of the functions
+# define KIND: defines an event of this kind, with a probe in each of the functions
 define() {
 	awk -v kind="$1" -v n=$PLACES 'BEGIN {
 		while (i < n)
@@ -57,7 +57,7 @@ switched() {
 all_or_none() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	define p
-	# Add a place that does not use ftrace.
+	# Add a probe inside a function: it does not use ftrace.
 	add_event "p:places kp_clients:kp_many_000$INSIDE"
 	put $FTRACE_ENABLED 0
 	put_refused $ENABLE 1
@@ -71,7 +71,7 @@ all_or_none() {
 	event_off places
 }
 
-# Places in a module that is unloaded are left out.
+# Probes in a module that is unloaded must be left out when the event is switched.
 module_gone() {
 	define p
 	add_event 'p:places vfs_read'

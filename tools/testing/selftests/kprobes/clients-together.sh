@@ -67,7 +67,7 @@ program_detach() {
 	eval "wait \"\$${1}_pid\""
 }
 
-# bpftrace prints its count when it ends; it counts only calls that are tagged.
+# bpftrace prints its count when it ends. It counts only calls with the argument $TAG.
 bpf_attach() {
 	bpf_wanted=0
 	program_attach bpf bpftrace -e "kprobe:kp_cl_inner /arg0 == $TAG/ { @tagged = count(); }" -c

@@ -40,7 +40,8 @@ probed() {
 	ctl_del 0 1 2 3 4 5
 }
 
-# fields EVENT: prints the fields of its lines in the trace, each kind of line once, with its number
+# fields EVENT: prints the fields of the event's lines in the trace, each distinct line once, after
+# the number of its occurrences
 fields() {
 	sed -n "s/^.* $1: ([^)]*) //p" $TRACEFS/trace | sort | uniq -c | sed 's/^ *//'
 }

@@ -25,7 +25,8 @@ setup_clients() {
 	has_events || skip_topic "CONFIG_KPROBE_EVENTS is needed"
 }
 
-# on_base_kernel: does the guest run the base kernel's kprobes? Tests leave out what crashes these.
+# on_base_kernel: does the guest run the kprobes of the base kernel, which is Linux without this
+# series? Tests leave out what crashes these.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }

@@ -45,7 +45,7 @@ choose() {
 		"$wanted"
 }
 
-# Take one function of each part, and more of others if none of a part can be probed.
+# Add one function of each part. If no function of a part can be probed, add more of other parts.
 probe_functions() {
 	self=$(awk '$3 == "kp_functions_self" { print $1 }' /proc/kallsyms)
 	add "$self" || failed "the module's own function cannot be probed"
@@ -94,7 +94,8 @@ list_has_all() {
 	equal "lines in list" "$(probes_listed | wc -l)" $(($(summary functions) * insns))
 }
 
-# knows_pairs: does kp_functions know which instructions here continue at the next one?
+# knows_pairs: does kp_functions know the instructions of this architecture after which the CPU
+# always executes the next one?
 knows_pairs() {
 	uname -m | grep -q -x -E 'x86_64|i.86|aarch64|riscv64|ppc64le'
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs suites of other topics, but makes kprobes single-step the copies of instructions that it
-# boosts by default: with that second trap, they must have the same effect. Instructions that are
+# Runs suites of other topics while kprobes single-steps the copies of instructions that it boosts
+# by default: with the second trap, the copies must have the same effect. Instructions that are
 # emulated are among the targets in both modes. Then runs the suites of kprobes_kunit with jumps:
 # after a probe was registered or enabled, these suites wait until it is optimised.
 

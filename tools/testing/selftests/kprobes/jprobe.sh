@@ -6,8 +6,8 @@
 
 . "$(dirname "$0")/functions-modes.sh"
 
-# Three jprobes have handlers that make one of these mistakes at every hit. The kernel must log it
-# only once for each.
+# Three jprobes have handlers that make one of these mistakes at every hit. The kernel must log each
+# mistake only once for each jprobe.
 messages() {
 	equal "handlers that return" \
 		"$(log_lines 'handler kp_jp_handler.* has returned without jprobe_return\(\)')" 3

@@ -50,8 +50,8 @@ becomes() {
 }
 
 # all_empty: waits until the pools have no memory, which is faster with a bound of 0. Before that,
-# it waits until the pools no longer count any unregistered probe, or else they would grow again for
-# that when the old bound is restored.
+# it waits until the pools no longer count any unregistered probe: for such a probe, the pools would
+# grow again when the old bound is restored.
 all_empty() {
 	becomes 0 all_probes
 	was=$(cat $BOUND)
@@ -234,7 +234,7 @@ grown_to() {
 	return 1
 }
 
-# Unregister many probes while 4000 calls are in flight, 40 of each of 100 tasks: one scan of all
+# Unregister many probes while 4000 calls are in flight, 40 by each of 100 tasks: one scan of all
 # instances must be enough for all of the probes, and must not wait for the calls.
 many_dead() {
 	set_to depth 39 && grown_to 100 || return 1

@@ -63,7 +63,7 @@ is_x86 || skip_topic "only x86 tells perf of the text that it patches"
 OFFSETS=+0
 ! has_symbol __fentry__ || OFFSETS="+$BEHIND_FTRACE +5"
 
-# As many probes as kp_ctl has: their detour buffers need more than one page of 64 slots.
+# kp_ctl has 128 probes. Their detour buffers need more than one page, which has 64 slots.
 PAGE_OF_SLOTS=64
 awk '$2 == "T" && $3 ~ /^(vfs|generic|simple|kern|do)_/ { print $3 }' /proc/kallsyms |
 	head -n 128 >"$TMP/names"

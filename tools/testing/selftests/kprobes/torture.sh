@@ -271,8 +271,8 @@ with_links_ready() {
 	[ $rc -ne "$KSFT_SKIP" ]
 }
 
-# Attach BPF programs and a tracefs event to entries and inside functions. Each of them registers
-# all its probes in one batch.
+# Attach BPF programs and a tracefs event to entries and inside functions. Each program and the
+# event register all their probes in one batch.
 with_links() {
 	has_events || skip_case "no kprobe events" || return 0
 	SECONDS_EACH=${TORTURE_S:-8}

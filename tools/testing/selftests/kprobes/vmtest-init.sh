@@ -93,7 +93,7 @@ stty -F "$results" -opost 2>/dev/null
 
 note() { echo "kprobes-selftest: $*" >/dev/kmsg; }
 
-# save_counters NAME: gives the host the counters of what has been executed, and resets them
+# save_counters NAME: copies gcov's counters of executed code to the host, and resets them
 save_counters()
 {
 	[ -n "$gcov" ] || return 0

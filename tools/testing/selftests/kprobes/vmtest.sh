@@ -359,8 +359,8 @@ share()
 	args+=(-virtfs "local,path=$2,mount_tag=$1,$options")
 }
 
-# in_bochs PROGRAM ARGUMENT...: the shell becomes a program in $BOCHS, with the C library there,
-# since the host's may be too old
+# in_bochs PROGRAM ARGUMENT...: replaces the shell by a program in $BOCHS. The program uses the C
+# library there, since the host's may be too old.
 in_bochs()
 {
 	local lib=$BOCHS/usr/lib/x86_64-linux-gnu program=$1

@@ -232,8 +232,8 @@ measure_build()
 		measure "$column" "$build" "$modules" 4 "${model:+preempt=$model}" \
 			changes optimizing
 	done
-	# Measure these with one preemption model only: that is enough, and the base kernel takes 17
-	# million instructions to register and unregister a probe.
+	# Measure these with one preemption model only. The base kernel (stock-*) gets fewer probes,
+	# since it takes 17 million instructions to register and unregister one.
 	[[ $name != stock-* ]] || many=1000
 	measure "$column" "$build" "$modules" 1 "${model:+preempt=$model}" scale
 	measure "$column" "$build" "$modules" 16 "${model:+preempt=$model}" cpus
@@ -366,8 +366,9 @@ EOT
 }
 
 # print_table: prints the figures of table, and writes them to $work/json and $work/chart. The chart
-# has the percentage of the base kernel's instructions, for columns that have one. The figures of
-# BPF programs are in $work/bpf instead, for kernels with BTF. Fails if one is above its budget.
+# has the percentage of the base kernel's instructions, for each column that has a stock- column.
+# The figures of BPF programs go to $work/bpf instead, for kernels with BTF. Fails if a figure is
+# above its budget.
 print_table()
 {
 	table | awk -F'|' -v columns="${columns[*]}" -v budgeted="$budgeted" -v work="$work" '

@@ -249,8 +249,8 @@ static void place_operand(struct fuzz_random *r)
 		patch(insn_offset_displacement(insn), fuzz_below(r, 512), 4);
 	decode();
 	/*
-	 * The base is also the index: divide the address by their sum. In 32-bit mode an operand
-	 * outside the arena could be in the fuzzer's own memory.
+	 * The register is both base and index, so it is added 1 + 2^scale times: divide the address
+	 * by that. In 32-bit mode an operand outside the arena could be in the fuzzer's own memory.
 	 */
 	if (base >= 0 && base == index) {
 		now.in.reg[base] = (target - insn->displacement.value) / (1 + (1UL << scale));

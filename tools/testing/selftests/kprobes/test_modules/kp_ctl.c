@@ -6,7 +6,7 @@
  *						register a probe that counts its hits;
  *						with once, it disables itself at a hit, with
  *						wait it waits for its module, with event it is
- *						refused what kprobe events are, with return
+ *						refused where kprobe events are, with return
  *						POSTS counts returns
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,

@@ -63,8 +63,8 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 }
 
 /*
- * Wait until all probes that can be optimised are: register one more, and wait until that has its
- * jump, since the optimiser writes the jumps of all at once.
+ * Wait until all probes that can be optimised have their jumps. The optimiser writes all jumps at
+ * once: register one more probe, and wait until it has its jump.
  */
 static inline int kp_opt_settle(void)
 {

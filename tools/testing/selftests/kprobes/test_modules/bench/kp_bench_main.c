@@ -217,8 +217,8 @@ static void kp_unregister(struct kretprobe *rp, unsigned int form)
 }
 
 /*
- * Register a probe on @fn, and reset the counts of handlers. Return: 1; or 0, and no probe is
- * registered, if its hits would not arrive by @way; or an errno.
+ * Register a probe on @fn, and reset the counts of handlers. Return: 1; 0 if its hits would not
+ * arrive by @way, and the probe has been unregistered; or an errno.
  */
 static int kp_register_reached(struct kretprobe *rp, void (*fn)(void), enum kp_way way,
 			       unsigned int form)

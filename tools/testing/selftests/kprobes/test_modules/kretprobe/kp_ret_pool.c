@@ -340,8 +340,8 @@ static int kp_busy_set(unsigned int cpu)
 KP_PARAM(busy, kp_busy_set, &busy);
 
 /*
- * This state is free here, as only MIPS uses it. A CPU that goes offline reaches it after
- * CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
+ * Only MIPS uses this CPU hotplug state, so it is free here. A CPU that goes offline reaches it
+ * after CPUHP_AP_SMPCFD_DYING, in which the CPU runs its irq_works for the last time.
  */
 #define KP_DYING	CPUHP_AP_IRQ_MIPS_GIC_STARTING
 
