@@ -83,8 +83,8 @@ static ssize_t kp_home_show_write(struct file *file, const char __user *buf, siz
 	if (!task)
 		return -ESRCH;
 	/*
-	 * A runnable task must not run while it is shown. The writer
-	 * has to be on its CPU: there, preemption is disabled.
+	 * A runnable task must not run while its stack is shown. So the script lets the writer run
+	 * on the CPU of that task, and preemption is disabled here.
 	 */
 	scoped_guard(preempt)
 		sched_show_task(task);

@@ -29,7 +29,7 @@ long kp_rs_probed(long arg);
  */
 long kp_rs_probed_untraced(long arg);
 extern bool kp_rs_untraced;
-/* If kp_rs_tailed is set, kp_rs_inner() calls this, and this jumps to kp_rs_probed(). */
+/* If kp_rs_tailed is set, kp_rs_inner() calls kp_rs_tail(), which jumps to kp_rs_probed(). */
 long kp_rs_tail(long arg);
 extern bool kp_rs_tailed;
 /*

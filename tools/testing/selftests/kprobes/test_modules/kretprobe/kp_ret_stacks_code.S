@@ -2,7 +2,8 @@
 /*
  * Handlers redirect execution to these functions, with a stack pointer of their own. The functions
  * drop the words on top of the stack, and return one more than the argument. If the handler can
- * push all of the words, the first and the last must be as pushed, or else the function returns 0.
+ * push all of the words, the function checks the first and the last one, and returns 0 if one of
+ * them has changed.
  */
 
 #include "kp_functions.S"

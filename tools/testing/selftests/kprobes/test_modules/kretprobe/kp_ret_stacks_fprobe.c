@@ -178,8 +178,8 @@ static struct kp_together kp_together[] = {
 
 /*
  * Clients in the order in which they are attached and detached. At the entry of the function, the
- * client that was attached last is called first. But all return probes are called together, when it
- * is the turn of the first of them.
+ * client that was attached last is called first. But all return probes share one ftrace_ops: they
+ * are called together, in the turn of the return probe that was attached first.
  */
 static const char *const kp_rs_orders[] = {
 	"r", "f", "g", "rR", "fF", "rf", "fr", "rg", "gr", "fg", "gf",
@@ -193,7 +193,7 @@ static const char *const kp_rs_tail_orders[] = {
 	"tfr", "trf", "utrf", "tufr", "tvgr", "vtufgr", "tugrfF",
 };
 
-/* Does fprobe get the calls by the function graph tracer, as in newer kernels? */
+/* Does the function graph tracer call fprobes, as in newer kernels? */
 #define KP_FPROBE_BY_GRAPH	false
 
 static bool kp_rs_is_graph(const struct kp_together *client)
@@ -237,8 +237,8 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 {
 	unsigned long back = reference->entry[reference->nr - callers];
 	/*
-	 * Unwinders that use frame pointers miss the caller if a trace is taken before the
-	 * function has a frame, as by a tracer at the entry, or in the graph tracer's trampoline.
+	 * Unwinders that use frame pointers miss the caller if a trace is taken while the function
+	 * has no frame: by a tracer at the entry, or in the graph tracer's trampoline.
 	 */
 	bool graph = client->attach == kp_rs_attach_graph, framed = IS_ENABLED(CONFIG_UNWINDER_ORC);
 	unsigned int at_entry = callers - !(framed || client->attach == kp_rs_attach_return);
@@ -259,9 +259,9 @@ static void kp_rs_check_told(struct kunit *test, const char *order, struct kp_to
 	if (!others)
 		KUNIT_EXPECT_EQ_MSG(test, told->returns, 1, "%s", what);
 	/*
-	 * The graph tracer records the call before its trampoline is on the
-	 * stack. If the tracer already has a record of the function that
-	 * has jumped here, unwinders take the new record for that one.
+	 * The graph tracer records the call before its trampoline is on the stack. If the tracer
+	 * already has a record of the function that has jumped here, unwinders use the new record
+	 * where they need the older one.
 	 */
 	if (!twice && !kp_rs_same_end(&told->entry, reference, at_entry)) {
 		KUNIT_FAIL(test, "%s: stack at the entry differs", what);

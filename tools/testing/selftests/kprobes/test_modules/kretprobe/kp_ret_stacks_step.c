@@ -36,7 +36,7 @@ static bool __kprobes kp_rs_is_in(unsigned long addr, void *function, unsigned l
 	return addr - (unsigned long)function < size;
 }
 
-/* With frame pointers, a caller is in the trace only while the function has its own frame. */
+/* While the function has no frame of its own, an unwinder with frame pointers misses the caller. */
 static unsigned int kp_rs_step_callers(void)
 {
 	return kp_step.callers - !IS_ENABLED(CONFIG_UNWINDER_ORC);
@@ -88,8 +88,8 @@ static int __kprobes kp_rs_step(struct notifier_block *nb, unsigned long event, 
 
 	kp_step.steps++;
 	/*
-	 * Unwinders stop in thunks of indirect calls. Names
-	 * of aliases begin with __pi_: search in the name.
+	 * Take no traces in thunks of indirect calls: unwinders stop there. The name of an alias of
+	 * a thunk begins with __pi_, so search in the name.
 	 */
 	if (strstr(kp_rs_name(regs->ip, kp_step.name), "__x86_indirect_")) {
 		kp_step.thunks++;

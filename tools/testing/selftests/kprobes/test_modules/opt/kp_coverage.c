@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * For opt-coverage.sh. When addresses of functions are written to the parameter probe, the module
- * probes the first instruction of each, waits until all probes that can be optimised are, and
- * checks the text; then it does the same with the second instructions. The parameters first and
- * second give the counts for each.
+ * probes the first instruction of each, and waits until each probe is optimised that can be. It
+ * checks the text, then does the same with the second instructions. The parameters first and second
+ * give the counts for each.
  */
 
 #include <asm/nops.h>

@@ -491,8 +491,8 @@ SYM_FUNC_END(kp_opt_debugged)
 STACK_FRAME_NON_STANDARD kp_opt_debugged
 
 /*
- * Each way to enter the JTPR, at each of its bytes, and after its last one. @insn: the probed
- * instruction, of as many @bytes
+ * Enter the JTPR in each way. @insn: the probed instruction, which has @bytes bytes. So the target
+ * is byte @bytes of the jump, or the byte after the jump.
  */
 .macro EACH_WAY bytes:req, flags:req, insn:vararg
 CODE branch_to_\bytes, \flags

@@ -60,8 +60,8 @@ KUNIT_ARRAY_PARAM_DESC(kp_diverts, kp_diverts, name);
 /*
  * The first five hits are at the breakpoint, the others at the jump. After a handler has redirected
  * execution, a probepoint keeps no jump that overwrites the instruction after the probed one: the
- * code that runs instead may need it. Here the jump fits into the probed instruction, so it must
- * stay.
+ * code that was redirected to may resume there. Here the jump fits into the probed instruction, so
+ * it must stay.
  */
 static __nocfi void kp_opt_diverts_long(struct kunit *test)
 {

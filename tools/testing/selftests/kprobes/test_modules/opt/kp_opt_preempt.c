@@ -234,8 +234,8 @@ static void kp_opt_preempted_in_text(struct kunit *test)
 
 			usleep_range(5000, 6000);
 			/*
-			 * The scheduler may let the runner run for
-			 * a moment, which ends the wait for it.
+			 * The scheduler may let the runner run for a moment. Then the optimiser's
+			 * wait may end.
 			 */
 			if (READ_ONCE(kp.calls) != calls)
 				break;

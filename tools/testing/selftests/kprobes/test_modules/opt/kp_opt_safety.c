@@ -206,8 +206,8 @@ static void *kp_opt_entry(kp_opt_fn *fn)
 
 /*
  * Register probes one by one. kprobes must search the module's text for branches once for all of
- * them, and not once for each. It may also search the kernel's text once, for the two probes that
- * count here.
+ * them, and not once for each. It may also search the kernel's text once, since @search and @check
+ * are probes there.
  */
 static void kp_opt_one_search(struct kunit *test)
 {

@@ -48,7 +48,9 @@ static void kp_returns_register(struct kunit *test, struct kprobe *kp, kp_return
 	kp_hits = 0;
 }
 
-/* Return: the offset of the return, after the lea, and perhaps a call of post_handlers. */
+/*
+ * Return: the offset of the return, which follows the lea, and the call for post_handlers if any.
+ */
 static int kp_return_at(const u8 slot[KP_SLOT])
 {
 	static const u8 lea[] = { 0x48, 0x8d, 0x47, 0x01 };
