@@ -141,7 +141,7 @@ once_waits_for_enabled() {
 	ctl del 10
 }
 
-# in_blacklist SYMBOL: checks that the blacklist has it, with a range that is not empty
+# in_blacklist SYMBOL: checks that the blacklist has a range of SYMBOL that is not empty
 in_blacklist() {
 	awk -v symbol="$1" '
 		$2 == symbol { split($1, range, "-"); found = (range[1] "") < (range[2] "") }
@@ -370,7 +370,7 @@ shows_addresses() {
 	equal "addresses in kprobes/$shown_file" $got "$wanted"
 }
 
-# These files hide addresses from the readers that /proc/kallsyms hides them from.
+# These files must hide addresses from the same readers as /proc/kallsyms does.
 addresses_are_hidden() {
 	keep $KPTR
 	! has_missed || put $MISSED/run nested

@@ -57,7 +57,8 @@ lists_all() {
 	if [ -e $TRACEFS/available_filter_functions ]; then
 		cut -d' ' -f1 $TRACEFS/available_filter_functions | grep -v '^__ftrace_invalid' |
 			sort -u >"$TMP/traced"
-		# A function may have an alias, and is listed by one of its names.
+		# A function with aliases is listed by only one of its names: allow 1 % of the names
+		# to be missing.
 		sort "$TMP/names" "$TMP/names" "$TMP/traced" | uniq -u >"$TMP/missing"
 		[ "$(grep -c . "$TMP/missing")" -le $(($(grep -c . "$TMP/traced") / 100)) ] ||
 			failed "ftrace has functions that are missing:" \
@@ -166,8 +167,8 @@ reads_in_pieces() {
 }
 
 # Read the first part of a list, then write the same question, and read again. The kernel checks
-# some places of a list at a time, and the first read ends before all of these are printed. The
-# second read must not get the rest of them.
+# several instructions at a time. The first read ends before all of their lines are printed: the
+# second read must not get the remaining lines.
 reads_again() {
 	exec 3<>$EXPLAIN
 	echo '*' >&3

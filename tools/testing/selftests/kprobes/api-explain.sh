@@ -29,7 +29,7 @@ asked() {
 	return $asked_status
 }
 
-# ask_refused QUESTION: checks that the kernel refuses it, and that the file still has the usage
+# ask_refused QUESTION: checks that explain refuses QUESTION, and that a read still gives the usage
 ask_refused() {
 	! asked "$1" || failed "'$1' can be written to explain"
 	cmp -s "$TMP/answer" "$TMP/usage" || failed "'$1' changes what is read"
@@ -67,8 +67,8 @@ has_case() {
 	grep -q "^$1 " $CASES
 }
 
-# refused LOCATION ERRNO REASON [RANGE]: checks that the answer is that a probe is refused, with
-# ERRNO and REASON, and that the symbol of the range in it begins with RANGE
+# refused LOCATION ERRNO REASON [RANGE]: checks that explain answers that a probe at LOCATION would
+# be refused, with ERRNO, REASON, and a range whose symbol begins with RANGE
 refused() {
 	answers "$1" "probe: no" "errno: $2" "reason: $3" !execution !jump \
 		${4:+"~range: $HEX-$HEX $4"}
@@ -81,8 +81,8 @@ executed() {
 		"execution-post: ${4:-$2}" "execution-post-reason: ${5:-$3}"
 }
 
-# no_jump LOCATION REASON [HINT]: checks that the answer is that there can be no jump, for this
-# REASON; yes_jump LOCATION: checks that the answer is that there can be one
+# no_jump LOCATION REASON [HINT]: checks that explain answers that no jump is possible, with REASON
+# and HINT; yes_jump LOCATION: checks that explain answers that a jump is possible
 no_jump() {
 	answers "$1" "probe: yes" "jump: no" "jump-reason: $2" "${3:+jump-hint: }${3:-!jump-hint}"
 }
@@ -112,7 +112,7 @@ expect() {
 	done
 }
 
-# left ID REASON: checks that kp_ctl's registration of the probe has given this reason
+# left ID REASON: checks that kp_ctl's registration of probe ID was refused for REASON
 left() {
 	equal "reason of probe $1" "$(ctl_get "$1" reason)" "$2"
 	seen "$2"

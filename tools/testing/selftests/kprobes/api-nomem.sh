@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Repeats operations, and makes another one of their allocations fail each time.
+# Repeats operations. In each repetition, a different allocation of the operation fails.
 
 . "$(dirname "$0")/functions.sh"
 

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What samples/kprobes/ print, show in their files and refuse must be as the manual says.
+# The samples must print, show in their files and refuse what the manual says.
 
 . "$(dirname "$0")/functions.sh"
 
-# check_sample SAMPLE DESCRIPTION FUNCTION...: checks; skips if the kernel has no such sample
+# check_sample SAMPLE DESCRIPTION FUNCTION...: runs a case; skips it if the kernel lacks the sample
 check_sample() {
 	sample=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Traces and probes the functions of kprobes themselves. That must work as for any other functions,
-# except those that a hit executes, which are refused.
+# Traces and probes the functions of kprobes themselves, which must work as for other functions.
+# Only probes on functions that a hit executes must be refused.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -109,8 +109,8 @@ hits_can_not_be_probed() {
 		known=$((known + 1))
 		ctl_refused add 9 "$name"
 	done
-	# Without ftrace-based probes, kprobe_ftrace_hit() is missing. Other architectures lack
-	# more.
+	# One function may be missing: kprobe_ftrace_hit(), if there are no ftrace-based probes.
+	# Other architectures than x86 lack more functions.
 	! is_x86 || at_least "functions that are known" $known $(($(echo "$HIT" | wc -w) - 1))
 }
 

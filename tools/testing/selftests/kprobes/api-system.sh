@@ -208,8 +208,8 @@ around() {
 		}' /proc/kallsyms | sort -u
 }
 
-# plug N: takes CPU 1 offline and online. Then adds the functions of those of the probes 0 to
-# N - 1 that were hit to $TMP/hit, and removes all N probes.
+# plug N: takes CPU 1 offline and online. Then adds the function of each of the probes 0 to N - 1
+# that was hit to $TMP/hit, and removes these N probes.
 plug() {
 	put $CPUS/cpu1/online 0
 	put $CPUS/cpu1/online 1
@@ -230,7 +230,7 @@ x86_can_plug() {
 	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
 }
 
-# Set a probe on each of these functions that may be probed, first as a breakpoint, then as a jump.
+# Probe the functions that `around` prints, if possible: first with breakpoints, then with jumps.
 cpus_plug_with_probes() {
 	around >"$TMP/around"
 	for mode in 0 1; do

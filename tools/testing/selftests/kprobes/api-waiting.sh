@@ -124,9 +124,10 @@ refuses_plain() {
 	is_x86 && has_symbol kprobe_events_refuse
 }
 
-# The option `event` makes a probe obey the rules of kprobe events. If these refuse kp_tgt_plain(),
-# a probe there that waits for the module must not be registered when the module is loaded: it has
-# no hits, and goes on waiting. While the module is loaded, a registration there fails with -EINVAL.
+# The option `event` makes a probe obey the rules of kprobe events. If these rules refuse
+# kp_tgt_plain(), a probe there that waits for the module must not be registered when the module is
+# loaded: it gets no hits, and continues to wait. While the module is loaded, a registration there
+# fails with -EINVAL.
 event_waits() {
 	unload kp_target
 	ctl_add "0 kp_target:kp_tgt_plain wait event" "1 kp_target:kp_tgt_function wait event" \

@@ -112,7 +112,7 @@ enum tried { STACKID, UPDATE, RINGBUF, SIGNAL, WRITE, NR_TRIED };
 /* What runs the program: perf, kprobe.multi, kprobe.session, or a BPF trampoline */
 enum way { PERF, MULTI, SESSION, TRAMPOLINE };
 
-/* The options, by their letters: NULL if not given, or the argument, or "" */
+/* Arguments of the options, by letter: "" if the option has none, NULL if it is not given */
 static const char *given[128];
 static bool is_return, is_list, with_stacks, with_value, with_tries, wait;
 static int helper;
@@ -410,8 +410,8 @@ static void find_function(const char *function, union bpf_attr *attr)
 			continue;
 		info.btf = (uintptr_t)malloc(info.btf_size);
 		/*
-		 * get_info() has set the length. It must be
-		 * 0, since there is no buffer for the name.
+		 * The first get_info() has set name_len. For the second, it must be 0: there is no
+		 * buffer for the name.
 		 */
 		info.name_len = 0;
 		get_info(fd, &info, sizeof(info));

@@ -24,9 +24,9 @@ sees() {
 	counted probed "$calls" "$sum"
 }
 
-# one_in_another SUM SUM OPTIONS OPTIONS: attaches a program to an entry for 100 calls, and another
-# program to the same entry for 30 of these. The SUMs are what each must print, and the OPTIONS are
-# those of bpf_probe for each.
+# one_in_another SUM1 SUM2 OPTIONS1 OPTIONS2: attaches a program to an entry for 100 calls, and a
+# second program to the same entry for 30 of these calls. SUM1 and SUM2 are what the programs must
+# print, OPTIONS1 and OPTIONS2 their options of bpf_probe.
 one_in_another() {
 	cat >"$TMP/one_in_another.work" <<-WORK
 		echo 50 >$CLIENTS/calls
@@ -39,8 +39,8 @@ one_in_another() {
 	counted inside 30 "$2"
 }
 
-# Two programs and an event of tracefs at the same entry each have their own figures. N calls have
-# the arguments 0 to N - 1: for 50, 30 and 20 calls, the sums are 1225, 435 and 190.
+# Two programs and an event of tracefs at the same entry must each count their own hits. N calls
+# have the arguments 0 to N - 1: for 50, 30 and 20 calls, the sums are 1225, 435 and 190.
 together() {
 	event_on 'p:both kp_cl_inner'
 	one_in_another $((1225 + 435 + 190)) 435 '' ''
@@ -220,7 +220,7 @@ listed_in_debugfs() {
 	lines_are "kprobes/list" "$TMP/names.list" ' r +kp_many_701[+]' 1
 }
 
-# jumps_to FUNCTION: is a probe in it optimised, according to kprobes/list?
+# jumps_to FUNCTION: is a probe in FUNCTION optimised, according to kprobes/list?
 jumps_to() {
 	grep " $1[+].*OPTIMIZED" $KPROBES/list >/dev/null
 }

@@ -21,7 +21,7 @@ many() {
 	awk -v i="$INSIDE" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }'
 }
 
-# addresses FUNCTION[+OFFSET]...: writes them to $TMP/list, as bpf_probe -k reads them
+# addresses FUNCTION[+OFFSET]...: writes their addresses to $TMP/list, in the form of bpf_probe -k
 addresses() {
 	printf '%s\n' "$@" | awk -F '[+]' '
 		FILENAME == "-" {
@@ -187,7 +187,8 @@ nothing_stays() {
 	only_inside
 }
 
-# Only a call that is seen from its entry on can be tracked, or its result replaced.
+# Returns can be tracked, and results replaced, only from the entry of a function: a link with
+# another address must be refused.
 entries_only() {
 	addresses kp_cl_failable "kp_cl_failable$INSIDE"
 	refused 'Invalid argument' -r
@@ -301,7 +302,7 @@ all_at_once() {
 	lines_are "hits during the registration" "$TMP/linked" '^cookie 0 ' 0
 }
 
-# The probes are registered, but ftrace is off when they are to be enabled: none may stay.
+# With ftrace off, the probes are registered, but cannot be enabled: none may stay registered.
 not_enabled() {
 	put "$FTRACE_ENABLED" 0
 	echo vfs_read >"$TMP/list"
@@ -309,7 +310,7 @@ not_enabled() {
 	put "$FTRACE_ENABLED" 1
 }
 
-# Links are made and closed while other CPUs hit them.
+# Links are made and closed while other CPUs call the probed functions.
 under_load() {
 	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" "kp_cl_inner$INSIDE" \
 		kp_cl_inner
@@ -322,8 +323,8 @@ under_load() {
 	list_is_empty
 }
 
-# come WHAT: prints the commands that load kp_clients, do WHAT, and unload it. That must be possible
-# while the link exists, which must not pin the module.
+# come WHAT: prints the commands that load kp_clients, do WHAT, and unload kp_clients. A link does
+# not pin the module, so it must be possible to unload the module while the link exists.
 come() {
 	echo "insmod $(module_file kp_clients); $1; grep ' kp_cl_' /proc/kallsyms >$TMP/symbols
 		rmmod kp_clients"
@@ -356,7 +357,7 @@ waits_for_module() {
 	lines_are "address" "$TMP/linked" \
 		"^at 1 $(awk '$3 == "kp_cl_inner" { print $1 }' "$TMP/symbols")$" 1
 	list_is_empty
-	# a module that is loaded, and has no such function
+	# The module is loaded, but has no such function.
 	echo kp_clients:kp_cl_none >"$TMP/list"
 	refused 'No such file' -w
 }
@@ -439,10 +440,10 @@ many_symbols() {
 	awk 'BEGIN { while (n < 20000) printf "kp_none:kp_cl_function_%05d\n", n++ }' >"$TMP/list"
 }
 
-# Symbols that wait must take little memory. Each needs some 230 bytes, or 400 as arrays are rounded
-# up. What is measured is how much less memory is free, so it includes what the loader needs: when
-# the link still kept 512 bytes for each symbol, the figure was 913. Other memory is freed and
-# allocated meanwhile, so the smallest of three figures counts.
+# Symbols that wait must take little memory: some 230 bytes each, or 400 as arrays are rounded up.
+# The test measures by how much free memory shrinks, which includes the memory of the loader: while
+# the link still kept 512 bytes for each symbol, the result was 913. Other tasks allocate and free
+# memory at the same time, so use the smallest of three results.
 waiting_is_small() {
 	many_symbols
 	bytes=100000

@@ -105,7 +105,7 @@ overrides() {
 	results_are 100 0 0
 }
 
-# Two bpftrace and a tracefs event at the same entry each have their own figures.
+# Two instances of bpftrace and a tracefs event at the same entry must each count their own hits.
 together() {
 	event_on 'p:both kp_cl_inner'
 	echo "echo 30 >$CLIENTS/calls" >"$TMP/inside.work"

@@ -68,7 +68,7 @@ others_too() {
 }
 
 # open_errno FAIL: a process writes FAIL to its /proc/self/make-it-fail, then opens a file. Prints
-# the errno of that.
+# the errno of the open, or 0 if it succeeds.
 open_errno() {
 	perl -e 'open(my $fail, ">", "/proc/self/make-it-fail") or die "make-it-fail: $!";
 		syswrite($fail, $ARGV[0]);

@@ -123,7 +123,7 @@ all_see() {
 		*" $client "*) wanted=9 ;;
 		esac
 		if [ "$client" = bpf ]; then
-			# bpf's count is checked when it is detached.
+			# bpf_detach checks the count of bpf.
 			bpf_wanted=$((${bpf_wanted:-0} + wanted))
 			continue
 		fi
@@ -237,7 +237,7 @@ nine_calls() {
 		run perf.script perf script -i "$TMP/perf.data" -F event,ip,sym
 }
 
-# caller_seen CLIENT: checks that it reported nine calls to kp_cl_inner() from kp_cl_middle()
+# caller_seen CLIENT: checks that CLIENT reported nine calls to kp_cl_inner() from kp_cl_middle()
 caller_seen() {
 	case $1 in
 	kretprobe | fprobe)

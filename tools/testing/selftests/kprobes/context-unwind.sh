@@ -22,7 +22,7 @@ slot_pages() {
 	awk '$3 == "kprobe_insn_page" { printf "%s0x%s", n++ ? "," : "", $1 }' /proc/kallsyms
 }
 
-# Give the addresses of these pages to kp_unwind, which uses them after the probes are unregistered.
+# Give the addresses of the pages of slots to kp_unwind, which uses them after the pages are freed.
 note_pages() {
 	echo 1 >$parameters/registered || return 1
 	pages=$(slot_pages)

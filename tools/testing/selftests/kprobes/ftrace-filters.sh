@@ -68,8 +68,8 @@ filter_changes() {
 	leads_to 2 without vfs_read
 	put $NOTRACE vfs_rmdir
 	consistent
-	# function_graph may still be called in functions that are not to be traced: it checks for
-	# them itself.
+	# ftrace may still call function_graph in functions that are not to be traced:
+	# function_graph checks for them itself.
 	[ "$1" = function_graph ] || used 1
 	leads_to 1 narrow vfs_read
 	put $NOTRACE ''
@@ -101,7 +101,7 @@ profiler() {
 	narrow ''
 }
 
-# Changes while ftrace is off reach the text when it is on again.
+# Changes while ftrace is off must reach the text when ftrace is on again.
 switched_off() {
 	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	narrow vfs_read

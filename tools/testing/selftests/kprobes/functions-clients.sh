@@ -41,7 +41,7 @@ can_override() {
 # SECOND_INSN	the offset of a function's second instruction, after endbr64 or ftrace's call
 # FRAMED	the offset from which on stack traces show the caller; empty if they do at the entry
 # SYSCALL_ABI	the prefix of the names of system calls
-# SYSCALL_CALLERS	functions that call these
+# SYSCALL_CALLERS	functions that call the functions of system calls
 # SYSCALL_ENTRY	a function in all stack traces from system calls
 # shellcheck disable=SC2034 # for topic scripts
 if is_x86_32; then

@@ -266,9 +266,9 @@ list_is_empty() {
 	! probes_listed >"$TMP/left" || failed "left in list: $(cat "$TMP/left")"
 }
 
-# enough_have_jumps N PROBES: N of PROBES probes are optimised: checks that this is at least half of
-# them. One is enough on other architectures than x86, since powerpc optimises a probe only if it
-# can emulate the instruction.
+# enough_have_jumps N PROBES: checks that N, the number of optimised probes, is at least half of
+# PROBES. On other architectures than x86, one is enough: powerpc optimises a probe only if it can
+# emulate the instruction.
 enough_have_jumps() {
 	least=1
 	! is_x86 || least=$(($2 / 2))

@@ -7,13 +7,13 @@
 
 . "$(dirname "$0")/functions.sh"
 
-# Functions on the way to the other program; not every kernel has all of them.
+# Functions that the kernel calls before it starts the other program; not every kernel has them all.
 WAY="kernel_kexec kernel_restart_prepare device_shutdown syscore_shutdown migrate_to_reboot_cpu
 	machine_shutdown native_machine_shutdown native_stop_other_cpus restore_boot_irq_mode
 	disable_local_APIC lapic_shutdown clear_local_APIC hpet_disable hw_breakpoint_disable
 	cc_platform_has machine_kexec idt_invalidate"
 
-# Set a probe on each instruction of these functions, and on their returns.
+# Set a probe on each instruction of the functions in $WAY, and on their returns.
 set_probes() {
 	grep -i ' t ' /proc/kallsyms | sort | awk -v way="$WAY" '
 		function value(hex, i, n) {

@@ -193,7 +193,7 @@ bad_bounds() {
 		put_refused $BOUND "$bad"
 	done
 	equal "bound" "$(cat $BOUND)" "$before" || return 1
-	# With these bounds, the number of bytes overflows: that must count as no bound.
+	# A bound whose number of bytes overflows a long must count as no bound.
 	case $(uname -m) in
 	i?86 | arm*) no_bound=4194304 ;;
 	*) no_bound=18014398509481984 ;;
@@ -287,8 +287,8 @@ has_room() {
 	[ "$(pool instances)" -gt $(($(pool taken) + 100)) ]
 }
 
-# An unwinder may be preempted between two frames. It must not keep a pointer to an instance,
-# which may be freed before it goes on.
+# An unwinder may be preempted between two frames. It must not keep a pointer to an instance, which
+# may be freed before the unwinder continues.
 walked() {
 	set_to sleepers 0 && set_to registered 0 && registered_alone || return 1
 	set_to depth 9 && grown_to 20 && set_to walk 1 || return 1
@@ -370,12 +370,12 @@ is_isolated() {
 	has_events && grep -q -x '[0-9][0-9]*' $ISOLATED
 }
 
-# on_isolated COMMAND...: runs it on the isolated CPU, the only one
+# on_isolated COMMAND...: runs COMMAND on the isolated CPU; there is only one
 on_isolated() {
 	must taskset "$(printf '%x' $((1 << $(cat $ISOLATED))))" "$@"
 }
 
-# traced EVENT: prints how often it was traced on each CPU
+# traced EVENT: prints how often EVENT was traced on each CPU
 traced() {
 	sed -n "s/^.*\[0*\([0-9][0-9]*\)\].* $1:.*/\1/p" $TRACEFS/trace | sort -n | uniq -c
 }
@@ -394,7 +394,7 @@ isolated_is_left_alone() {
 	# The isolated CPU keeps an instance, and so a chunk of 32 KiB.
 	wait_until prints 32 all_kib
 	set_to registered 0 && set_to data_size $data_size && becomes 0 all_kib && put_back $BOUND
-	# Read the trace before the events are removed, since that clears it.
+	# Read the trace first: removing the events clears it.
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		traced $name >"$TMP/cpus"
 		ktap_print_msg "$name on CPUs:" \

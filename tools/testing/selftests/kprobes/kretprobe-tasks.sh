@@ -68,9 +68,9 @@ unloaded_meanwhile() {
 	done
 }
 
-# As before, unload kp_ret_guest while all tasks are in the function. But then load it again, so
-# that it registers another return probe before the tasks wake. That probe must count only the ten
-# calls that begin after this.
+# Unload kp_ret_guest while all tasks are in the function, then load it again, so that it registers
+# another return probe before the tasks wake. That probe must count only the ten calls that begin
+# after its registration.
 loaded_again_meanwhile() {
 	load kp_ret_guest && put_to_sleep 10 && unload kp_ret_guest || return 1
 	load kp_ret_guest || return 1

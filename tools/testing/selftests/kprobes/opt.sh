@@ -385,9 +385,9 @@ if [ -w $PREEMPT ]; then
 	keep $PREEMPT "$(sed 's/.*(\(.*\)).*/\1/' $PREEMPT)"
 	put $PREEMPT full
 fi
-# With PREEMPT_RT, grace periods are not expedited, and threads of RCU have to run before they end.
-# The suite kprobes_opt_preempt would keep such a thread from running while it waits for a grace
-# period, so use expedited ones.
+# With PREEMPT_RT, grace periods are not expedited, and end only after threads of RCU have run. The
+# suite kprobes_opt_preempt would keep such a thread from running while it waits for a grace period,
+# so use expedited ones.
 normal=$(cat $RCU_NORMAL 2>/dev/null) || :
 if [ "$normal" = 1 ]; then
 	change $RCU_NORMAL 0

@@ -12,7 +12,7 @@ ALARM=/sys/class/rtc/rtc0/wakealarm
 DISK=$(sed -n 's/.*resume=\([^ ]*\).*/\1/p' /proc/cmdline)
 LEVELS="freezer devices platform processors core none"
 
-# The functions that each state calls once, and the first level of pm_test at which it does
+# The functions that each kind of sleep calls once, with the first level of pm_test that calls each
 MEM="pm_suspend:freezer freeze_processes:freezer thaw_processes:freezer
 suspend_devices_and_enter:devices dpm_suspend_start:devices dpm_resume_end:devices
 dpm_suspend_late:platform dpm_suspend_noirq:platform dpm_resume_noirq:platform

@@ -5,9 +5,9 @@
  *	read_as [-b] [-n] [-s] FILE
  *
  * With -n, the program opens the file with O_NONBLOCK, so that the kernel does not wait for the
- * optimiser. With -s, it drops CAP_SYSLOG before, so that it may not see addresses of the kernel
- * even as root. With -b, it writes to the file instead of reading it, from memory that it may
- * not read, and succeeds if that is the error.
+ * optimiser. With -s, it first drops CAP_SYSLOG, so that it may not see addresses of the kernel
+ * even as root. With -b, it does not read the file, but writes to it from memory that it may not
+ * read, and succeeds if the write fails for that reason.
  */
 
 #include <errno.h>

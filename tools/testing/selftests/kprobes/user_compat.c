@@ -62,7 +62,7 @@ static long by_int80(long nr, long a, long b, long c)
 	return ret;
 }
 
-/* sysenter or syscall, as the processor has it */
+/* Make a system call by the vDSO, which executes sysenter or syscall, as the processor has it. */
 static long by_vdso(long nr, long a, long b, long c)
 {
 	long ret;
@@ -87,7 +87,7 @@ static void calls(int n)
 	}
 }
 
-/* Execute both forms of a breakpoint. In the signal, the instruction pointer is after them. */
+/* Execute both forms of a breakpoint. The ip in the signal must be after the breakpoint. */
 static void breakpoints(int n)
 {
 	int i;

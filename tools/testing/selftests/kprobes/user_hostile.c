@@ -548,7 +548,7 @@ static void act_io_uring(void)
 static struct act {
 	const char *name;
 	void (*run)(void);
-	int signal;		/* the signal that ends it; 0 if it ends by itself */
+	int signal;		/* the signal that ends the act; 0 if it ends by itself */
 	const char *code;
 	size_t size;
 	unsigned int done, not_had, wrong;

@@ -11,7 +11,7 @@ here=$(dirname "$0")
 . "$here/functions-clients.sh"
 
 export BPFTRACE_MAX_PROBES=1100 BPFTRACE_MAX_BPF_PROGS=1100
-# one file for each event that bpftrace attaches
+# bpftrace has one open file for each event that it attaches.
 # shellcheck disable=SC3045 # every shell that is /bin/sh somewhere has it
 ulimit -n 4096
 
@@ -45,7 +45,7 @@ events() {
 	took "$1" "$2" "$t0" "$t1" "$t2" "$t3"
 }
 
-# bpf WHAT N PROBES: times bpftrace, with its work on maps and programs, but without compiling
+# bpf WHAT N PROBES: times how bpftrace attaches and detaches, without the time for compiling
 bpf() {
 	cat >"$TMP/work" <<-WORK
 		date +%s%N >$TMP/t1

@@ -49,7 +49,7 @@ hypervisor()
 		tail -c 12 | tr -dc '[:alnum:]'
 }
 
-# emulator: prints what tells that this processor is emulated; fails if nothing does
+# emulator: prints how this processor was recognised as emulated; fails if it is not known to be
 emulator()
 {
 	local virt

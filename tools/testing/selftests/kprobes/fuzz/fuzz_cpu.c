@@ -292,8 +292,8 @@ void fuzz_cpu_init(void)
 	template.orig_eax = -1;
 	template.xfs = fs;
 	/*
-	 * In 32-bit mode the C library's thread-local data is
-	 * the base of gs. Use ds's selector: its base is 0.
+	 * In 32-bit mode, gs points to the C library's thread-local data. Load gs with the selector
+	 * of ds, whose base is 0.
 	 */
 	template.xgs = template.xds;
 #endif

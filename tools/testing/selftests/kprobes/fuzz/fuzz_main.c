@@ -351,7 +351,7 @@ static void randomize(struct fuzz_random *r)
 	fuzz_fpu_randomize(r, is_gather());
 }
 
-/* Put an address, or a selector, where a branch reads it. */
+/* Write @value, an address or a selector, to @at in the arena, where a branch will read it. */
 static void plant(unsigned long at, u64 value, unsigned int len)
 {
 	if (at - FUZZ_ARENA < FUZZ_ARENA_SIZE - 8)
@@ -603,7 +603,7 @@ static void test_emulation(void)
 		memory_differs("emulation");
 }
 
-/* Does the CPU fetch bytes after the page if @len bytes are in it? */
+/* Does the CPU fetch bytes after the page if only @len bytes of the encoding are in the page? */
 static bool fetches_more(unsigned int len)
 {
 	const unsigned long end = FUZZ_TEXT + FUZZ_TEXT_SIZE;
@@ -645,7 +645,7 @@ static bool test_length(void)
 	return false;
 }
 
-/* Is the encoding to be executed? The fuzzer would not survive some of them. */
+/* May the encoding be executed? The fuzzer would not survive some encodings. */
 static bool may_execute(void)
 {
 	struct insn *insn = &now.insn;

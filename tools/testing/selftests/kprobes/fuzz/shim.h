@@ -117,7 +117,7 @@ bool fuzz_read_text(void *to, unsigned long addr, size_t size);
 #define MSR_GS_BASE		0xc0000101
 #define __rdmsr(msr)		fuzz_segment_base(msr)
 
-/* In 32-bit mode only the segment of fs has a base: any selector leads to its descriptor. */
+/* In 32-bit mode only the segment of fs has a base: take any selector for that of fs. */
 #define GDT_ENTRIES		0x2000
 struct desc_struct {
 	u64 word;

@@ -6,9 +6,9 @@
 #include <asm/ibt.h>
 
 /*
- * For assembly. Loading a module overwrites the endbr of functions that no relocation refers
- * to. Differences of labels and %rip-relative operands have none: for a function called by
- * these, NOSEAL keeps the endbr.
+ * For assembly. Loading a module overwrites the endbr of functions that no relocation refers to. A
+ * difference of labels or a %rip-relative operand makes no relocation. If a function is called only
+ * by these, use NOSEAL to keep its endbr.
  */
 .macro NOSEAL function
 #ifdef CONFIG_X86_KERNEL_IBT

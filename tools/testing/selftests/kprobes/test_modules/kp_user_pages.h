@@ -83,7 +83,7 @@ static int kp_mem_init(struct kunit *test)
 	return PTR_ERR_OR_ZERO(kp_mem.file);
 }
 
-/* Map the memory, again if it was mapped before. No page is in it yet. */
+/* Map the memory, again if it was mapped before. The first access to each page then faults. */
 static void kp_mem_map(struct kunit *test)
 {
 	if (kp_mem.addr)
@@ -131,7 +131,7 @@ static struct task_struct *kp_mem_begin(struct kunit *test, void (*meanwhile)(vo
  */
 static void kp_mem_end(struct kunit *test, struct task_struct *task)
 {
-	/* If there was no page fault, the thread still waits. */
+	/* If there was no page fault, the thread still waits for kp_mem.asked. */
 	complete(&kp_mem.asked);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, kp_mem.error, 0);

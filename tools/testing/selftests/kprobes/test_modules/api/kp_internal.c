@@ -235,8 +235,8 @@ static void kp_internal_busy_interrupted(struct kunit *test)
 }
 
 /*
- * A handler calls kprobe_busy_begin() and _end(). Nested hits must be missed: two before _end(),
- * and also the one after it.
+ * A handler calls kprobe_busy_begin() and _end(). Two nested hits before _end() and one after it
+ * must all be missed.
  */
 static void kp_internal_busy_in_handler(struct kunit *test)
 {

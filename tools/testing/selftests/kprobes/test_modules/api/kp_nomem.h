@@ -2,7 +2,7 @@
 #ifndef KP_NOMEM_H
 #define KP_NOMEM_H
 
-/* Fail one allocation after the other, and record which of the others are not freed. */
+/* Fail allocations one after the other, and record which successful allocations are not freed. */
 
 #define KP_NOMEM_ENTRIES	40
 #define KP_NOMEM_MANY		500

@@ -6,8 +6,8 @@
  *
  * Parameters for the script:
  *
- * - nth: allocation number nth of the writing task fails, or with `within` set, in each call of
- *   that function
+ * - nth: allocation number nth of the writing task fails. If `within` names a function, allocation
+ *   number nth of each call of that function fails instead
  * - onwards: with `within`, all later allocations fail, too, and so do atomic ones: the kernel's
  *   trees first try an atomic allocation, and then one that may sleep
  * - failed: number of failed allocations since nth was last set to a number other than 0

@@ -393,7 +393,7 @@ static int kp_bench_jumps(struct seq_file *m)
 	       kp_several(m, "several_jump", kp_bench_long, true);
 }
 
-/* With function tracing, its entry has ftrace's call. */
+/* With function tracing, this function begins with ftrace's call. */
 static noinline void kp_bench_traced(void)
 {
 	barrier();

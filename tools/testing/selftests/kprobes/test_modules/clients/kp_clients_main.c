@@ -50,7 +50,10 @@ noinline int kp_cl_outer(int arg)
 	return ret + 1;
 }
 
-/* Has ftrace's call at its entry. kp_cl_failable_plain() has none, and has room for a jump. */
+/*
+ * This function has ftrace's call at its entry. kp_cl_failable_plain() has none, and has room for a
+ * jump.
+ */
 noinline int kp_cl_failable(int arg);
 noinline int kp_cl_failable(int arg)
 {

@@ -178,7 +178,9 @@ static void kp_every_instruction(struct kunit *test, bool post)
 KP_CASE(kp_stacks_in_pre, kp_every_instruction(test, false))
 KP_CASE(kp_stacks_in_post, kp_every_instruction(test, true))
 
-/* The callee's trace is from the call that does not fault: the other call does not get there. */
+/*
+ * kp.callee is the trace of the call that does not fault: the other call does not reach the callee.
+ */
 static void kp_stacks_in_fault(struct kunit *test)
 {
 	const long *from;

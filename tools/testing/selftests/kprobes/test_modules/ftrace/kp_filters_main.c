@@ -252,7 +252,10 @@ static bool kf_conflicts(const struct kf_user *user, const unsigned long *filter
 					   kf_shares(user, KF_DIRECT, filter));
 }
 
-/* Call each target: it must return the right result, and call each user that traces it once. */
+/*
+ * Call each target. It must return the right result, and each user that traces it must be called
+ * once.
+ */
 static void kf_expect_hits(struct kunit *test)
 {
 	unsigned int before[ARRAY_SIZE(kf_users)];
@@ -578,8 +581,8 @@ static void kf_shared(struct kunit *test)
 
 /*
  * As in kf_shared(), but kprobes modifies the function, for a probe with a post_handler. kprobes
- * must retry after -EAGAIN: if that is the answer to the first three questions, there is a fourth.
- * But if the answer is always -EAGAIN, the registration must fail.
+ * must retry after -EAGAIN: if ops_func returns -EAGAIN three times, kprobes must call it a fourth
+ * time. If ops_func always returns -EAGAIN, the registration must fail.
  */
 static void kf_shared_by_probe(struct kunit *test)
 {

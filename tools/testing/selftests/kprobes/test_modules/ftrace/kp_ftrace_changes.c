@@ -39,7 +39,7 @@ static void kp_ft_costs_begin(struct kunit *test)
 	kp_ft_counted = current;
 }
 
-/* Check that there were these numbers of calls since kp_ft_costs_begin(). */
+/* Check the numbers of calls of each function in kp_ft_counters[] since kp_ft_costs_begin(). */
 static void kp_ft_costs_end(struct kunit *test, int ftrace_updates, int expedited, int stop_machine)
 {
 	const int wanted[] = { ftrace_updates, expedited, stop_machine };
@@ -88,8 +88,9 @@ static int kp_ft_rival_on(struct kunit *test, unsigned long addr)
 }
 
 /*
- * With a live patch, a probe with a post_handler, which may redirect, is refused; others are not.
- * The live patch, kp_ft_rival, redirects to kp_ft_elsewhere(), which returns its argument plus 100.
+ * While a live patch is attached, a probe with a post_handler must be refused, since it may
+ * redirect execution, too. Other probes must not be refused. The live patch, kp_ft_rival, redirects
+ * to kp_ft_elsewhere(), which returns its argument plus 100.
  */
 void kp_ft_patched_before(struct kunit *test)
 {
@@ -209,7 +210,7 @@ void kp_ft_batch(struct kunit *test)
 	for (round = 1; round <= 3; round++) {
 		kp_ft_costs_begin(test);
 		KUNIT_ASSERT_EQ(test, register_kprobes(kps, KP_FT_MANY), 0);
-		/* One filter for probes with a post_handler, one for the others */
+		/* Two updates: one filter is for probes with a post_handler, one for the others. */
 		kp_ft_costs_end(test, 2, 0, 0);
 		kp_ft_call_many(test, kps, KP_FT_MANY, round);
 

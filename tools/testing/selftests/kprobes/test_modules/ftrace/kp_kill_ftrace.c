@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading this shuts ftrace down, as ftrace does after an error. Only a reboot enables it
- * again.
+ * Loading this module shuts ftrace down, as ftrace does after an error. Only a reboot enables
+ * ftrace again.
  */
 
 #include "kp_symbol.h"

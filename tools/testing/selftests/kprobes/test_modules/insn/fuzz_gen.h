@@ -28,13 +28,13 @@ enum fuzz_map {
 	FUZZ_EVEX,
 };
 
-/* Has @bytes this legacy prefix? */
+/* Is @prefix among the legacy prefixes at the start of @bytes? */
 static inline bool fuzz_has_prefix(const u8 *bytes, const struct insn *insn, u8 prefix)
 {
 	return memchr(bytes, prefix, insn->prefixes.nbytes);
 }
 
-/* Has the opcode @opcodes bytes, with the last one from @first to @last? */
+/* Has the opcode @opcodes bytes, and is the last of them between @first and @last? */
 static inline bool fuzz_is(const struct insn *insn, int opcodes, u8 first, u8 last)
 {
 	u8 op = insn->opcode.bytes[opcodes - 1];
@@ -127,7 +127,10 @@ static inline unsigned int fuzz_emit_vex(struct fuzz_random *r, u8 *p, enum fuzz
 		len = 3;
 	}
 	p[0] = map == FUZZ_VEX3 ? 0xc4 : 0xc5;
-	/* In 32-bit mode other values would make it les or lds. */
+	/*
+	 * In 32-bit mode, c4 and c5 are les and lds unless the two upper bits of the next byte are
+	 * set.
+	 */
 	if (!x86_64 && !fuzz_one_in(r, 8))
 		p[1] |= 0xc0;
 	/* Most instructions with two operands raise #UD if vvvv is not 1111. */

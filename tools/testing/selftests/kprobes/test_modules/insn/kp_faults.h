@@ -52,7 +52,7 @@ KP_ACCESS(kp_user_move, void __user *to, const void *from, long bytes);
 KP_ACCESS(kp_kernel_load, const void *from);
 /* The offset from the start of kp_kernel_load() to its RET */
 extern const u32 kp_kernel_load_end;
-/* These call the function to which *@to points, or jump to it. */
+/* kp_kernel_call() calls the function to which *@to points, kp_kernel_jump() jumps to it. */
 KP_ACCESS(kp_kernel_call, void (*const *to)(void));
 KP_ACCESS(kp_kernel_jump, void (*const *to)(void));
 /* Returns KP_GOOD_VALUE. */

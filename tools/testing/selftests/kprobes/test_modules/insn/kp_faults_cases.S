@@ -159,7 +159,7 @@ FAULT "ret $8", X86_TRAP_GP, flags=KP_BRANCHES, \
 	pre=W(NO_ADDRESS(rbx); push %rbx; push %rbx; ANNOTATE_UNRET_SAFE)
 FAULT "lretq", X86_TRAP_GP, flags=KP_BRANCHES, \
 	pre=W(NO_ADDRESS(rbx); mov %cs, %ecx; push %rcx; push %rbx)
-/* Through rbp, the exception is #SS, or #GP as through other registers: either is right. */
+/* An access through rbp may raise #SS or, as through other registers, #GP. Trap 0: accept both. */
 FAULT "mov (%rbp), %r9", 0, pre=W(NO_ADDRESS(rbp))
 #else
 /* Null selectors, which allow no access, except in some emulators */

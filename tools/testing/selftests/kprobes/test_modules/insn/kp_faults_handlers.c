@@ -80,8 +80,8 @@ static int __kprobes kp_retry_call(struct kp_probe *probe, struct pt_regs *regs)
 }
 
 /*
- * If the target of a call or jump cannot be read, the fault_handler corrects that. Then the
- * instruction must be emulated again, as part of the same hit.
+ * If the target of a call or jump cannot be read, the fault_handler corrects the pointer to it.
+ * Then the instruction must be emulated again, as part of the same hit.
  */
 static void kp_faulty_retries_branch(struct kunit *test, void *insn,
 				     long (*branch)(void (*const *to)(void)))

@@ -158,7 +158,7 @@ static void kp_add_meanwhile(struct kunit *test, void (*meanwhile)(void))
 	KUNIT_EXPECT_EQ(test, *kp_word(128), 1007);
 }
 
-/* Other probes, registered during the fault. Among their slots is the one that was freed. */
+/* Probes that are registered during the fault: one of them gets the slot that was freed. */
 static struct kprobe kp_others[5];
 
 /* After @meanwhile, the probe must not be hit any more, nor its post_handler called. */

@@ -14,7 +14,7 @@
 #include "kp_symbol.h"
 
 static struct {
-	/* hits of the probe on xa_load(), and how many while a handler of this task runs */
+	/* loads: hits of the probe on xa_load(); nested: hits while a handler of this task runs */
 	int loads, nested;
 	struct task_struct *in_handler;
 } kp_seen;

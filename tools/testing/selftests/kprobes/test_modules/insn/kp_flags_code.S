@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions probed between loading flags and reading them: only the probe can change them. */
+/* These functions load flags, hit a probe, and read the flags: only the probe can change them. */
 
 #include "kp_functions.S"
 

@@ -33,7 +33,7 @@ struct kp_counter {
 	atomic_long_t posts;
 	/* hits and missed hits before all probes of the function were armed */
 	long before;
-	/* After the instruction of the previous counter, this one is always executed. */
+	/* The CPU always executes this instruction after that of the previous counter. */
 	bool follows;
 };
 

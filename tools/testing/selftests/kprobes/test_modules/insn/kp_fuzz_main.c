@@ -272,7 +272,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	if (fuzz_is(insn, 2, 0xa3, 0xa3) || fuzz_is(insn, 2, 0xab, 0xab) ||
 	    fuzz_is(insn, 2, 0xb3, 0xb3) || fuzz_is(insn, 2, 0xbb, 0xbb))
 		return false;
-	/* An indirect branch must find its target in any aligned word. */
+	/* An indirect branch must read its target, which kp_place() writes to aligned words. */
 	if (fuzz_one_in(r, 2) || fuzz_is(insn, 1, 0xff, 0xff))
 		place = ALIGN_DOWN(place, 64);
 	if (kp_is_rip_relative(insn)) {
@@ -379,7 +379,7 @@ static bool kp_generate(struct kp_target *t)
 	return kp_place_operand(t, &r) && kp_place_target(t, kind);
 }
 
-/* Let a function begin with its instruction. */
+/* Fill in t->run: the function of @t begins with its instruction. */
 static void kp_prepare(struct kp_target *t)
 {
 	struct kp_insn *run = &t->run;

@@ -46,7 +46,7 @@
 /* Memory for operands: bx, bp, si, di, r12 and r13 point into it. */
 #define KP_MEM		1024
 
-/* Code after an instruction may store one of these in kp_insn_way; 0 until it does. */
+/* Code after the tested instruction may store one of these in kp_insn_way, which is 0 before. */
 #define KP_WENT_ON	1	/* the next instruction */
 #define KP_TAKEN	2	/* the target of a branch */
 #define KP_FIXED_UP	3	/* the fix-up of an exception */

@@ -328,7 +328,7 @@ static bool kp_shown_as_before(struct kunit *test, const char *handler,
 
 /*
  * Run one round. Record the registers that handlers get or, if @optimized, compare them with those
- * of the first run. Return: false if it fails.
+ * that were recorded before. Return: false if the round fails.
  */
 static bool kp_one_round(struct kunit *test, struct kp_insn *insn, unsigned int round,
 			 bool optimized)

@@ -771,7 +771,7 @@ GROUP dcr_plain
 	DCR "nop", rest="push %fs; pop %es; nop; nop", flags=0
 	DCR "nop", rest="les (%ebx), %ecx; nop; nop", pre="mov %fs, 4(%ebx)", flags=0
 	DCR "pop %es", rest="nop; nop; nop; nop", pre="push %fs", flags=0
-	/* No jump is allowed: the detour buffer would call the handlers with this es or ds. */
+	/* No jump is allowed: the detour buffer would call handlers with the changed es or ds. */
 	DCR "mov %es:(%ebx), %ecx", rest="inc %eax; nop", flags=0, \
 		pre="push %fs; pop %es; sub %fs:this_cpu_off, %ebx"
 	DCR "inc %eax", rest="mov 8(%ebx), %ecx; nop", flags=0, \

@@ -67,8 +67,8 @@ static void kp_patch_expect_same(struct kunit *test, struct kp_patch *text)
 }
 
 /*
- * Check that the breakpoint of @kp, or ftrace's call, is the only change, and that kp->opcode is
- * the byte that it replaced.
+ * Check that the breakpoint of @kp, or ftrace's call, is the only change of the text, and that
+ * kp->opcode is the original byte at kp->addr.
  */
 static void kp_patch_expect_armed(struct kunit *test, struct kp_patch *text, struct kprobe *kp)
 {

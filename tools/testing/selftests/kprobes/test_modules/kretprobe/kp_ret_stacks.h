@@ -24,8 +24,8 @@ long kp_rs_loop(long arg);
 extern unsigned int kp_rs_times;
 long kp_rs_probed(long arg);
 /*
- * If kp_rs_untraced is set, kp_rs_inner() calls this instead of kp_rs_probed(). ftrace has no call
- * in this function.
+ * If kp_rs_untraced is set, kp_rs_inner() calls kp_rs_probed_untraced() instead of kp_rs_probed().
+ * It has no call of ftrace at its entry.
  */
 long kp_rs_probed_untraced(long arg);
 extern bool kp_rs_untraced;

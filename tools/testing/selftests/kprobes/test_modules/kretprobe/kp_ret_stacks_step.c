@@ -291,7 +291,7 @@ static const struct kp_rs_redirect {
 	{ "5 words more", kp_rs_drop_5, 5, 0, true },
 	/* 6 words fill the gap between the stack and the trampoline's registers. */
 	{ "6 words more", kp_rs_drop_6, 6, 0, true },
-	/* More words reach into the trampoline's registers and below: handlers cannot set these. */
+	/* More words would overwrite the trampoline's registers: handlers cannot set so many. */
 	{ "7 words more", kp_rs_drop_7, 7, 0, true },
 	{ "16 words more", kp_rs_drop_16, 16, 0, true },
 	{ "28 words more", kp_rs_drop_28, 28, 0, true },

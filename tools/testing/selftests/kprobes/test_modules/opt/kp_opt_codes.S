@@ -283,7 +283,7 @@ FUNC_END kp_opt_code_\name\suffix
 PARTED cold, .cold, jmp
 PARTED part, .part.0, jmp
 PARTED constprop, .constprop.0, jmp
-/* A part of the function, but its name has no suffix from which kprobes could tell that. */
+/* The symbol of this part has no suffix that tells kprobes of which function it is a part. */
 PARTED assembly, _is_continued_here, jmp
 PARTED part_last_byte, .part.1, jmp, bts $6, %eax
 PARTED part_jcc, .part.0, jnz
@@ -477,8 +477,8 @@ SYM_INNER_LABEL(kp_opt_hides_probed, SYM_L_GLOBAL)
 FUNC_END kp_opt_hides
 
 /*
- * long kp_opt_debugged(long arg): with an int3 in place of
- * the opcode of the mov, its bytes decode as int3, js, xor.
+ * long kp_opt_debugged(long arg): if an int3 replaces the opcode of the mov, the bytes of the mov
+ * decode as int3, js, xor.
  */
 	.balign	16
 SYM_FUNC_START(kp_opt_debugged)

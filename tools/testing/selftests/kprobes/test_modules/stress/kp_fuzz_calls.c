@@ -461,7 +461,7 @@ static void kp_prepare(struct kp_probe *probe)
 	struct kprobe *p = &probe->rp.kp;
 	const struct kp_target *target;
 
-	/* unregister_kprobe() of an unregistered probe has cleared its address: then fill it in. */
+	/* Keep the address sometimes, unless unregister_kprobe() has cleared it. */
 	if (p->addr && kp_one_in(3)) {
 		p->flags = kp_one_in(4) ? KPROBE_FLAG_DISABLED : 0;
 		return;
