@@ -204,8 +204,8 @@ is_searched() {
 	some_fail || ctl_get 3 text | grep -q ^e9
 }
 
-# When a module is loaded again, the optimiser searches its branch targets again. Without allocation
-# N of the search, it must try again later.
+# When a module is loaded again, the optimiser searches its branch targets again. If allocation N of
+# the search fails, the optimiser must try again later.
 search_targets() {
 	must rmmod kp_target
 	must insmod "$MODULE_DIR/kp_target.ko"

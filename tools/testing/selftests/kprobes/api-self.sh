@@ -29,9 +29,9 @@ address_of() {
 	awk -v name="$1" '$3 == name && !$4 { print $1; exit }' /proc/kallsyms
 }
 
-# The minimum number of functions that kprobes consists of. It is smaller on riscv and s390, which
-# use rethook for return probes and cannot optimise probes with jumps, and on arm64, which cannot
-# do the latter either.
+# The minimum number of functions that kprobes consists of. It is smaller on arm64, riscv and s390,
+# which cannot optimise probes with jumps, and smaller still where return probes use rethook: on
+# riscv and s390.
 case $(uname -m) in
 riscv64) LEAST=50 ;;
 s390x) LEAST=85 ;;

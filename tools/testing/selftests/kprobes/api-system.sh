@@ -147,8 +147,8 @@ disabled_by() {
 	ctl_del 10 11
 }
 
-# Register probes that disable themselves in functions in which a CPU cannot raise an interrupt,
-# because it goes offline, or comes up.
+# Register probes in functions in which a CPU cannot raise an interrupt, because it goes offline or
+# comes up. The probes disable themselves at their first hit.
 once_on_the_way() {
 	cpu=$CPUS/cpu1/online
 	hit=0

@@ -136,8 +136,8 @@ calls_on_all_cpus() {
 	done
 }
 
-# sleeps STATE LEVEL FUNCTIONS: suspends or hibernates the machine, then checks the numbers of each
-# probe
+# sleeps STATE LEVEL FUNCTIONS: suspends or hibernates the machine with pm_test set to LEVEL, then
+# checks how often each probe was hit
 sleeps() {
 	before_target=$(ctl_get 120 hits)
 	before_sleep=$(ctl_get 124 hits)

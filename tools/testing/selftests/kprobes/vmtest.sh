@@ -350,8 +350,8 @@ make_initramfs()
 	[ -z "${BOOTCONFIG:-}" ] || add_bootconfig "$BOOTCONFIG"
 }
 
-# share TAG DIRECTORY [READONLY]: adds to QEMU's arguments, so that the guest can mount it
-# read-only, or to write to it if READONLY is off
+# share TAG DIRECTORY [READONLY]: adds arguments of QEMU with which the guest can mount DIRECTORY,
+# read-only, or writable if READONLY is off
 share()
 {
 	local options="security_model=none,readonly=${3:-on},multidevs=remap"
@@ -494,8 +494,8 @@ start_guest_again()
 }
 
 # interrupt_turns: prints commands for QEMU's monitor. QEMU ends a turn when a CPU gets an
-# interrupt, or after 0.1 s. It also ends one when it stops all CPUs: do that after 0 to 4 ms, again
-# and again. Time in the guest stands still while they are stopped.
+# interrupt, or after 0.1 s. It also ends a turn when it stops all CPUs: the commands stop them
+# after 0 to 4 ms, again and again. While the CPUs are stopped, time in the guest stands still.
 interrupt_turns()
 {
 	local pause

@@ -104,9 +104,9 @@ done
 [ ! -w $optimization ] || was=$(cat $optimization)
 cpu=${cpu:-$(($(getconf _NPROCESSORS_ONLN) - 1))}
 
-# read_file FILE JUMPS: reads a file of the module on the measured CPU, which measures, and prints
-# the figures. Before, it switches optimisation off or on: JUMPS is 0 or 1. If the sysctl cannot be
-# written ($was is empty), there are no figures with jumps: with JUMPS 1 it prints nothing.
+# read_file FILE JUMPS: switches optimisation off or on (JUMPS is 0 or 1), then reads a file of the
+# module on the measured CPU. The read measures, and returns the figures. If the sysctl cannot be
+# written ($was is empty), prints nothing with JUMPS 1.
 read_file()
 {
 	if [ -n "$was" ]; then

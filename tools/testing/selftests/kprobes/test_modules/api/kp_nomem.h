@@ -24,8 +24,8 @@ void *kp_nomem_where(void);
 /* Delete the records. */
 void kp_nomem_clear_accounts(void);
 /*
- * Wait until no caller has more than @allowed allocations left: grace periods delay frees. An
- * allocation may be left without a leak, if it replaced an older one.
+ * Wait until no caller has more than @allowed allocations left, since grace periods delay frees.
+ * Some may have to be allowed: an allocation that has replaced an older one is no leak.
  */
 void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed);
 

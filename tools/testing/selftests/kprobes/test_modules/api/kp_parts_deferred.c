@@ -70,9 +70,8 @@ static void kp_deferred_reschedules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.nr, KP_DEFERRED);
 	KUNIT_EXPECT_EQ(test, kp.out_of_order, 0);
 	/*
-	 * The first object waits for grace periods alone, the others
-	 * for the next ones. So the worker frees that object, and later
-	 * a batch, before it calls cond_resched() for the first time.
+	 * The first object waits for grace periods alone, and the others wait for the next ones. So
+	 * the worker frees at most that object and one batch before its first cond_resched().
 	 */
 	KUNIT_EXPECT_LE(test, kp.most, FREE_BATCH + 1);
 	KUNIT_EXPECT_EQ(test, kp.locked, 0);

@@ -352,8 +352,9 @@ static void kp_check_function(const struct kp_function *function)
 		if (own && hits != kp_self_calls)
 			kp_total.wrong_self++;
 		/*
-		 * Compare pairs only with @insns: then kp_functions_remove() waits between the
-		 * removals of the first probe and of the second one.
+		 * Compare the counts of two successive instructions only with @insns: then
+		 * kp_functions_remove() waits after it has removed the first probe, before it
+		 * removes the second one.
 		 */
 		if (!insns || !counter->follows || !kp_counted(counter - 1))
 			continue;

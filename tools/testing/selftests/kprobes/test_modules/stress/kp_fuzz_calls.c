@@ -588,8 +588,8 @@ static void kp_unregister_some(struct kunit *test, struct kp_probe *unused)
 		chosen[i]->state = KP_FREE;
 	}
 	/*
-	 * Sometimes add a probe again, which is not registered any more when its second entry is
-	 * handled, and sometimes NULL.
+	 * Sometimes add NULL, and sometimes the first probe again: it is not registered any more
+	 * when its second entry is handled.
 	 */
 	if (num && kp_one_in(4))
 		kps[num++] = kps[0];
