@@ -6,8 +6,8 @@
  * (detoured code region), and no control flow may enter its bytes 1 to 4, the JTPR (jump
  * target prohibition region).
  *
- * An armed probepoint is put on a list. Some time later a worker processes the lists, in rounds. A
- * probe that is unregistered before then costs the worker nothing.
+ * The optimiser puts an armed probepoint on a list. After a short delay, a worker processes the
+ * lists, in rounds. A probe that is unregistered during the delay costs the worker nothing.
  *
  * 1. The architecture does the safety check: can control flow enter the JTPR? This takes a long
  *    time. It is done once for each probepoint, without kprobe_mutex.
@@ -24,11 +24,12 @@
  *
  * A jump overwrites the instructions after the probed one. If a pre_handler redirects execution,
  * the code that runs instead may return or jump to one of these instructions. So a probepoint keeps
- * its breakpoint if a user asks for that, with KPROBE_FLAG_NO_JUMP or an empty post_handler, and
- * after a pre_handler has returned non-zero. That hit sets pp->redirected, and requests a work
- * item, which unoptimises each probepoint with that flag.
+ * its breakpoint after a pre_handler has returned non-zero, or if a user asks for that, with
+ * KPROBE_FLAG_NO_JUMP or an empty post_handler. When a pre_handler returns non-zero, the hit sets
+ * pp->redirected and requests a work item, which unoptimises each probepoint whose pp->redirected
+ * is set.
  *
- * kprobe_mutex guards everything else here.
+ * kprobe_mutex guards everything here except pp->redirected, rounds and out_of_memory.
  */
 #include <kunit/visibility.h>
 #include <linux/cleanup.h>
@@ -59,18 +60,21 @@
 /* The sysctl debug.kprobes-optimization */
 static bool kprobes_optimization = true;
 
-/* Probepoints that wait for step 1, step 2 and step 4 of a round, see the top of this file */
+/*
+ * Probepoints that wait for the safety check, for a detour buffer, and for their jump: steps 1, 2
+ * and 4 at the top of this file
+ */
 static LIST_HEAD(unchecked);
 static LIST_HEAD(pending);
 static LIST_HEAD(queued);
 
 /*
  * Incremented when a round begins and when it ends: odd during a round. A round processes all
- * probepoints that are on the lists when it begins. Tasks wait for a round, not for empty
- * lists: there may be no time at which all three are empty.
+ * probepoints that are on the lists when it begins. A task that waits for the optimiser waits for
+ * the end of a round, not for empty lists: there may be no time at which all three lists are empty.
  *
- * Tasks do not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can delay
- * the grace periods without bounds.
+ * Such a task does not use kthread_flush_work(). That sleeps uninterruptibly, and a busy task can
+ * delay the grace periods without bounds.
  */
 static unsigned long rounds;
 static DECLARE_WAIT_QUEUE_HEAD(round_wait);
@@ -103,8 +107,8 @@ static unsigned long optimizer_addr(const struct probepoint *pp)
 }
 
 /*
- * Return the end of the DCR (detoured code region); before the safety check, whose result is not
- * known yet, the end of the largest possible DCR.
+ * Return the end of the DCR (detoured code region) of @pp. Its size is known only after the safety
+ * check. Before that, assume the largest possible DCR.
  */
 static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 {
@@ -122,15 +126,20 @@ static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 	return false;
 }
 
-/* Has a pre_handler redirected execution, so that no jump may overwrite the next instruction? */
+/*
+ * Has a pre_handler redirected execution, and would a jump overwrite the instruction after the
+ * probed one? Then no jump may be written.
+ */
 static bool optimizer_redirects(const struct probepoint *pp)
 {
 	return READ_ONCE(pp->redirected) && arch_jump_covers_next(pp);
 }
 
 /*
- * Do users of the probes in @set need the original instructions after the probed one, so that no
- * jump may be written? Return: the reason; or %KPROBE_REASON_NONE if a jump may be written.
+ * May a jump be written if hits call the probes in @set? Return: %KPROBE_REASON_NONE if it may;
+ * otherwise the reason why not. A user forbids any jump with KPROBE_FLAG_NO_JUMP. An empty
+ * post_handler, or a pre_handler that has redirected execution, forbids a jump that would overwrite
+ * instructions after the probed one.
  */
 static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const struct probe_set *set)
 {
@@ -194,8 +203,8 @@ static void optimizer_enqueue(struct probepoint *pp)
 }
 
 /*
- * Stop redirecting hits to the detour buffer, and free it when no task can be in it. Some
- * architectures keep the buffer: then arch_drop_detour() returns NULL.
+ * Stop redirecting hits to the detour buffer, and free the buffer when no task can be in it. Some
+ * architectures keep the buffer: then arch_drop_detour() returns NULL, and nothing is freed later.
  */
 static void optimizer_drop_detour(struct probepoint *pp)
 {
@@ -261,10 +270,12 @@ static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leav
 
 /**
  * optimizer_unoptimize_conflicts() - unoptimise the probepoints that conflict with a batch
- * @changes: the batch. Its sets are published, and its text is not patched yet.
+ * @changes: the batch, a list of probepoints. Their new sets of probes are published, but their
+ *	text is not patched yet.
  *
- * These are probepoints of the batch that are about to be disarmed, and probepoints whose DCR
- * (detoured code region) has a probepoint that is about to be armed.
+ * This unoptimises the probepoints of the batch that are about to be disarmed. It also unoptimises
+ * every probepoint in whose DCR (detoured code region) a probepoint of the batch is about to be
+ * armed.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -292,8 +303,9 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 }
 
 /**
- * optimizer_match_detours() - adapt the detour buffers of a batch to its new sets
- * @changes: the batch. Its sets are published, and conflicting jumps are removed.
+ * optimizer_match_detours() - adapt detour buffers to the new probes of a batch
+ * @changes: the batch, a list of probepoints. Their new sets of probes are published, and
+ *	conflicting jumps are removed.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -314,10 +326,11 @@ void optimizer_match_detours(struct list_head *changes)
 
 /**
  * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
- * @changes: the batch, which has been staged
+ * @changes: the batch, a list of probepoints. Their new sets of probes are staged, but not
+ *	published yet.
  *
- * Either their detour buffers call no post_handlers, or a new probe needs the original text after
- * the probed instruction.
+ * A probepoint is unoptimised if its new set has a post_handler and its detour buffer calls none;
+ * or if a user of a probe in its new set needs the original text after the probed instruction.
  */
 void optimizer_unoptimize_for_post(struct list_head *changes)
 {
@@ -378,7 +391,7 @@ void __kprobes probepoint_note_redirect(struct probepoint *pp)
 
 /**
  * optimizer_changed() - queue a changed probepoint, and others that can be optimised now
- * @pp: the probepoint, whose text was patched as its set requires
+ * @pp: the probepoint; its text now matches its set of probes
  */
 void optimizer_changed(struct probepoint *pp)
 {
@@ -406,7 +419,7 @@ void optimizer_changed(struct probepoint *pp)
 }
 
 /**
- * optimizer_remove() - remove a probepoint from the lists
+ * optimizer_remove() - remove a probepoint from the lists of the optimiser
  * @pp: the probepoint, which has been disarmed, and so has no detour buffer any more. Its last
  *	probe has been detached, or its text is about to be freed.
  */
@@ -556,9 +569,10 @@ static unsigned long optimizer_request_round(void)
 	if (!thread || optimizer_is_idle())
 		return rounds;
 	/*
-	 * The current round may have processed a list before a probepoint was added to it: wait for
-	 * the next round. Read rounds before the worker is queued: it may begin that round at once,
-	 * and no other round may follow.
+	 * If a round runs now (rounds is odd), it may have processed a list before a probepoint was
+	 * added to the list: wait for the end of the next round, rounds + 3. If none runs, the next
+	 * round ends at rounds + 2. Read rounds before the worker is queued: the worker may begin
+	 * the next round at once, and no other round may follow.
 	 */
 	round = (READ_ONCE(rounds) + 3) & ~1UL;
 	kthread_mod_delayed_work(thread, &optimizer, 0);
@@ -606,8 +620,8 @@ noinline void wait_for_kprobe_optimizer(void)
 	unsigned long round = optimizer_request_round();
 
 	/*
-	 * A busy task can delay this for a long time, so the wait must not
-	 * count as that of a hung task, or as load.
+	 * A busy task can delay the grace periods, and so the round, for a long time. This task
+	 * sleeps in TASK_IDLE, so it counts neither as hung nor as load.
 	 */
 	wait_event_state(round_wait, optimizer_round_has_ended(round),
 			 (TASK_IDLE | TASK_FREEZABLE));
@@ -636,7 +650,10 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 
 	while (pp && optimizer_addr(pp) == jump->addr && pp->serial != jump->serial)
 		pp = probepoint_next(pp);
-	/* No probepoint at the address has that serial: it was freed during the check. */
+	/*
+	 * If no probepoint at the address has that serial, the checked probepoint was freed during
+	 * the check.
+	 */
 	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;
 	pp->jump.checked = true;
@@ -761,8 +778,9 @@ static int optimizer_cmp(void *priv, const struct list_head *a, const struct lis
 }
 
 /*
- * Write the jumps of up to OPTIMIZER_BATCH queued probepoints. No task is in the instructions that
- * the jumps overwrite. Return: false if no probepoint was queued any more.
+ * Write the jumps of up to OPTIMIZER_BATCH queued probepoints. The caller has waited until no task
+ * is in the instructions that the jumps overwrite. Return: false if no probepoint was queued any
+ * more.
  */
 static bool optimizer_install_jumps(void)
 {

@@ -40,7 +40,10 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offse
 	return (kprobe_opcode_t *)(func + offset);
 }
 
-/* Perf specifies any address as an offset from one of these symbols, which are not functions. */
+/*
+ * Is @sym _text or _stext? These are not functions: perf specifies any address in the kernel as an
+ * offset from one of them.
+ */
 static bool place_is_start_of_text(const char *sym)
 {
 	return !strcmp(sym, "_text") || !strcmp(sym, "_stext");
@@ -72,9 +75,10 @@ place_adjust(struct kprobe_place *place, const char *sym, unsigned long offset, 
 	bool is_entry;
 
 	/*
-	 * Refuse an offset that leads into the middle of another symbol. If @sym is the
-	 * start of the text, tools may reach any function by an offset. The first byte of
-	 * another symbol is accepted, since kprobe events accept the size of @sym as offset.
+	 * Refuse an offset that leads into the middle of a symbol after @sym: then @within is less
+	 * than @offset. If @sym is the start of the text, tools may reach any function by an
+	 * offset. The first byte of another symbol is accepted, since kprobe events accept the size
+	 * of @sym as offset.
 	 */
 	if (sym && within && within < offset && !place_is_start_of_text(sym))
 		return KPROBE_REASON_OFFSET_BEYOND;
@@ -146,7 +150,8 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 	if (!why && place->module)
 		why = kprobe_module_check(place->module, addr);
 	/*
-	 * Ask ftrace last: it has no records of a module that is not ready, or is being unloaded.
+	 * Ask ftrace last, when kprobe_module_check() has accepted the module: ftrace has no
+	 * records of a module that is not ready, or is being unloaded.
 	 */
 	return why ?: kprobe_ftrace_check(place);
 }
@@ -187,7 +192,10 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 	 */
 	jump_label_lock();
 	preempt_disable();
-	/* If both checks refuse the address, the reason about the text says more. */
+	/*
+	 * If both checks refuse the address, report the reason of place_check_text(), which says
+	 * more.
+	 */
 	why = place_check_text(place) ?: kprobe_event_check(p, (unsigned long)place->addr);
 	if (!why && !dry && place->module && !try_module_get(place->module))
 		why = KPROBE_REASON_MODULE_GOING;

@@ -235,7 +235,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
 }
 
 /*
- * Two CPUs access the same word:
+ * One CPU gives an instance of a chunk back, while another CPU takes one. Both access c->free:
  *
  *	kretprobe_pool_give()			pool_take_from_chunk()
  *
@@ -244,7 +244,9 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	set_bit(&c->free)
  *
  * If the right CPU finds the bit set, its writes happen after all accesses of the left CPU.
- * Two CPUs access the same word and the one above it:
+ *
+ * One CPU gives an instance back, while another CPU has found the chunk empty. Both access c->free,
+ * and g->avail, which is one level above it:
  *
  *	kretprobe_pool_give()			pool_chunk_is_empty()
  *
@@ -252,9 +254,9 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  *	smp_mb__after_atomic()			read c->free
  *	test_bit(&g->avail)
  *
- * At least one of the CPUs sees the other one's write, and sets the bit in g->avail. The
- * same holds between g->avail and pool->avail. Bit operations that return the old bit are fully
- * ordered; the others need the barrier.
+ * At least one of the CPUs sees the write of the other CPU, and sets the bit in g->avail. The same
+ * holds one level higher, for g->avail and pool->avail. Bit operations that return the old bit are
+ * fully ordered. set_bit() and clear_bit() are not, so they need the barriers.
  */
 
 /**
@@ -510,7 +512,7 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {
 	struct kretprobe_chunk *c = NULL;
-	/* pool->left was initialised to one more than the number of instances. */
+	/* pool->left began at one more than the number of instances: subtract that one, too. */
 	unsigned int nr = 1, cpu;
 
 	while ((c = pool_next_chunk(pool, c)))

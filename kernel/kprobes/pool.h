@@ -26,7 +26,7 @@
  * @free: bit mask of the free instances
  * @full: the value of @free when all are free
  * @group: the group that contains the chunk
- * @index: the bit of the chunk in the group
+ * @index: number of the bit of this chunk in @avail of the group
  * @rcu: frees the chunk when no hit reads it any more
  * @instances: the instances
  */
@@ -43,7 +43,7 @@ struct kretprobe_chunk {
  * struct chunk_group - up to BITS_PER_LONG chunks
  * @avail: bit mask of the chunks that may have a free instance
  * @pool: the pool
- * @index: the bit of the group in the pool
+ * @index: number of the bit of this group in @avail of the pool
  * @nr: number of elements of @chunk
  * @nr_chunks: number of chunks
  * @chunk: the chunks; NULL where there is none
@@ -91,7 +91,7 @@ enum pool_growth {
  * @left: fixed size only: the number of instances that kretprobe_pool_drop() and
  *	kretprobe_pool_drain() have not counted yet, plus one until kretprobe_pool_drain() is
  *	called
- * @room: all groups with a lower index than this are full
+ * @room: all groups with a lower index than this already have as many chunks as they can have
  * @nr_groups: number of elements of @group
  * @avail: bitmap of the groups that may have a free instance
  * @group: the groups, which are created in order; NULL after the last one

@@ -2,19 +2,20 @@
 /*
  * Kernel probes: how many instances the shared pools have.
  *
- * Return probes without maxactive share a pool for each class of instance size. While a pool
- * has return probes, its target is a base of free instances, plus twice the number in use.
+ * Return probes without maxactive share a pool for each class of instance size. While a pool has
+ * return probes, it should have a base number of instances, plus twice the number that calls use:
+ * that is its target.
  *
- * - A hit that takes the last instance of a chunk, while at least half of the chunks are used
- *   up, requests a worker, which allocates chunks up to the target. If that worker does not run,
- *   later hits request a worker on their own CPU as well.
+ * - A hit that takes the last instance of a chunk, while at least half of the chunks have no free
+ *   instance, requests a worker, which allocates chunks up to the target. If that worker does not
+ *   run, later hits request a worker on their own CPU as well.
  * - Another worker frees idle chunks, half of the chunks above the target at a time.
  *
  * Neither runs on an isolated CPU, or interrupts one.
  *
- * All shared pools together use at most kprobes.return_pool_kib. A worker that has reached the
- * limit stops requests until a chunk is freed or the limit is raised. A worker whose allocation
- * has failed stops them for SHRINK_INTERVAL.
+ * All shared pools together use at most kprobes.return_pool_kib of memory. When a worker reaches
+ * this limit, hits stop requesting until a chunk is freed or the limit is raised. When an
+ * allocation fails in a worker, hits stop requesting for SHRINK_INTERVAL.
  *
  * pool_mutex guards everything here except what hits read.
  */
@@ -34,14 +35,14 @@
 #include "pool.h"
 
 /*
- * The base is the initial number of instances. It is as many as fit into
- * BASE_KIB, or into 1/BASE_SHARE of the limit if that is less; but at least
- * FREE_MIN_PER_CPU for each possible CPU. A pool that has return probes shrinks
- * below the base only if the limit was lowered.
+ * The base is the initial number of instances of a shared pool. It is as many as fit into BASE_KIB,
+ * or into 1/BASE_SHARE of kprobes.return_pool_kib if that is less; but at least FREE_MIN_PER_CPU
+ * for each possible CPU. A pool that has return probes shrinks below the base only if that limit
+ * was lowered.
  *
- * When a hit requests more instances, about half of the base is still free. That
- * must be enough for all calls that begin before the worker runs. If many tasks
- * are ready to run, there can be hundreds of such calls.
+ * When a hit requests more instances, about half of the base is still free. That must be enough for
+ * all calls that begin before the worker runs. If many tasks are ready to run, there can be
+ * hundreds of such calls.
  */
 #define BASE_KIB		256UL
 #define BASE_SHARE		16
@@ -73,7 +74,8 @@ static struct kretprobe_pool *shared[NR_CLASSES];
 /**
  * struct pool_cpu - a CPU's part of the shared pools
  * @cache: for each pool, a free instance, or NULL
- * @hint: for each pool, see &struct kretprobe_pool
+ * @hint: for each pool, the address of the pointer to the chunk in which this CPU last found a free
+ *	instance
  * @work: allocates chunks if @wanted
  * @wanted: a hit on this CPU has requested chunks while grow_work was pending already
  */
@@ -127,7 +129,10 @@ static unsigned int pool_nr_taken(const struct kretprobe_pool *pool)
 	}
 	for_each_possible_cpu(cpu)
 		cached += !!READ_ONCE(*per_cpu_ptr(pool->cache, cpu));
-	/* Instances may have moved during the counts, so @cached may be more than @nr. */
+	/*
+	 * Between the two counts, an instance that was free may have moved into a cache. So @cached
+	 * may be more than @nr.
+	 */
 	return nr - min(nr, cached);
 }
 
@@ -184,10 +189,10 @@ static void pool_grow(struct kretprobe_pool *pool, gfp_t gfp)
 		}
 		WRITE_ONCE(pool->growth, growth);
 		/*
-		 * Count again. A hit that took an instance after the last count requested
-		 * nothing if it found POOL_GROWTH_REQUESTED. Pairs with test_and_clear_bit() in
-		 * pool_take_from_chunk(): either the hit finds the new value, or this counts
-		 * its instance as taken.
+		 * Count again: a hit that took an instance after the last count, and found
+		 * POOL_GROWTH_REQUESTED, has requested nothing. Pairs with test_and_clear_bit() in
+		 * pool_take_from_chunk(): either such a hit finds the new value of pool->growth, or
+		 * this count includes its instance.
 		 */
 		smp_mb();
 		want = pool_target(pool, pool_nr_taken(pool));
@@ -196,7 +201,10 @@ static void pool_grow(struct kretprobe_pool *pool, gfp_t gfp)
 		pool_shrink_later();
 }
 
-/* Let hits request growth again. Only pool_grow() ends POOL_GROWTH_REQUESTED. */
+/*
+ * Let hits request growth again for pools that were at the limit or out of memory. Leave
+ * POOL_GROWTH_REQUESTED as it is: only pool_grow() may end that.
+ */
 static void pool_may_grow_again(void)
 {
 	unsigned int i;
@@ -271,9 +279,9 @@ static bool pool_beyond_limit(void)
 }
 
 /*
- * Free half of the chunks above the target; the other half may be needed again soon. If the memory
- * exceeds the limit, free idle chunks until it does not. Return true if the worker has to run
- * again.
+ * Free half of the chunks above the target; the other half may be needed again soon. If all shared
+ * pools together exceed kprobes.return_pool_kib, free idle chunks until they do not. Return true if
+ * the worker has to run again.
  */
 static bool pool_shrink(struct kretprobe_pool *pool)
 {

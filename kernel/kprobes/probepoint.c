@@ -46,7 +46,7 @@ bool kprobes_all_disarmed;
 /**
  * probepoint_set_state() - change the state of a probepoint
  * @pp: the probepoint
- * @state: the new state, which text, slot and filters match already
+ * @state: the new state. The text, the slot and the filters of ftrace already match it.
  */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 {
@@ -195,7 +195,7 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 
 /**
  * probepoint_attach() - attach a probe to the probepoint of an address
- * @p: the probe; its other fields do not change
+ * @p: the probe; only its point and its list entry change
  * @place: the address, and its module, which is pinned. The end of the batch unpins the module;
  *	after an error, the caller must do so.
  * @changes: the batch

@@ -117,7 +117,7 @@ bool kretprobe_is_simple(const struct kprobe *p)
 /**
  * kretprobe_missed() - count the calls that did not call the handler of a return probe
  * @p: the kp of a registered return probe
- * @missed: result. Rethook does not know which calls ended without a return.
+ * @missed: result. Rethook does not know which calls ended without a return: unreturned is 0.
  */
 void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
 {

@@ -32,7 +32,8 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 
 /*
  * Look up the symbol that contains an address. kprobe_find_place() does this first; later lookups
- * of the same registration may use kprobe_symbol_at(). Return: as kprobe_symbol_at().
+ * of the same registration may use kprobe_symbol_at(). Return: the symbol, valid until the next
+ * call or until kprobe_mutex is released; or NULL.
  */
 struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 {
@@ -55,10 +56,12 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 
 /**
  * kprobe_symbol_at() - find the symbol that contains an address
- * @addr: an address that kprobe_find_place() has found since kprobe_mutex was taken
+ * @addr: an address that kprobe_find_place() has found while the caller held kprobe_mutex, as it
+ *	still does
  *
- * last_symbol was set since kprobe_mutex was taken. Until the mutex is released, its module cannot
- * be unloaded, nor another one be loaded at @addr: the notifiers of modules wait for the mutex.
+ * So last_symbol was set under the same hold of kprobe_mutex. Until the caller releases the mutex,
+ * the module of last_symbol cannot be unloaded, nor can another module be loaded at @addr: the
+ * notifiers of modules wait for the mutex.
  *
  * Return: the symbol, valid until the next call or until kprobe_mutex is released; or NULL.
  */

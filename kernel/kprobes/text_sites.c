@@ -52,7 +52,7 @@ static const enum kprobe_reason reasons[] = {
 static u64 *sites;
 static unsigned int nr_sites;
 
-/* Unused on an architecture that has none of these kinds */
+/* Unused if the kernel has no jump labels, no inline static calls and no table of BUG()s */
 static __maybe_unused
 u64 text_site_make(unsigned long addr, enum site_kind kind, unsigned int size)
 {

@@ -2,12 +2,12 @@
 /*
  * Kernel probes: probes that wait for a module.
  *
- * A probe with %KPROBE_FLAG_WAIT whose symbol_name names a module may be registered
- * while that module is not loaded. It is then attached to kprobe_waiting, a pseudo-probepoint
- * without an address. Its state is always PROBEPOINT_GONE. It is neither in the tree nor in the
- * hash table of probepoints, so no hit finds it.
- * The notifier below registers the probe when the module is loaded. Before the text of the module
- * is freed, probepoint_kill() lets the probe wait again.
+ * A probe with %KPROBE_FLAG_WAIT whose symbol_name names a module may be registered while that
+ * module is not loaded. The core then attaches the probe to kprobe_waiting, a pseudo-probepoint
+ * without an address, whose state is always PROBEPOINT_GONE. kprobe_waiting is neither in the tree
+ * nor in the hash table of probepoints, so no hit finds it. The notifier below registers the probe
+ * when the module is loaded. Before the text of the module is freed, probepoint_kill() lets the
+ * probe wait again.
  *
  * kprobe_mutex guards the probes of kprobe_waiting.
  */
@@ -69,7 +69,7 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	case KPROBE_REASON_MODULE_GOING:
 		return true;
 	case KPROBE_REASON_NO_SYMBOL:
-	/* The symbol was found, but the module was unloaded before its text was looked up. */
+	/* In these two cases, the symbol was found, but the module was unloaded after that. */
 	case KPROBE_REASON_NO_FUNCTION:
 	case KPROBE_REASON_NO_TEXT: {
 		guard(preempt)();
@@ -85,8 +85,8 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
  * kprobe_waiting_add() - add a probe to the probes that wait for their module
  * @p: the probe; it is on no list
  *
- * This does not clear addr: a handler that was called before the text was freed
- * may still read it.
+ * This does not clear addr of @p: a handler that was called before the text was freed may still
+ * read it.
  */
 void kprobe_waiting_add(struct kprobe *p)
 {
