@@ -474,8 +474,8 @@ const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 #ifdef CONFIG_KPROBES_EXPLAIN
 
 /*
- * Do probes that are registered at @addr need the original text after the probed instruction?
- * Return: the reason; or %KPROBE_REASON_NONE, also if there are no probes.
+ * May a jump be written at @addr, given the probes that are registered there? Return:
+ * %KPROBE_REASON_NONE if it may, or if there are no probes; otherwise the reason why not.
  */
 static enum kprobe_reason optimizer_keeps_text_at(kprobe_opcode_t *addr)
 {

@@ -6,11 +6,11 @@
  * all CPUs share, and queues an irq_work on its CPU, which queues the work items of all requests
  * on the list.
  *
- * A CPU that is brought down still executes functions that can be probed after it has run its last
- * irq_work. A CPU that is brought up executes such functions before it can take the interrupt of an
- * irq_work. An irq_work that was queued there would stay pending, and while it is pending, no
- * irq_work of that CPU raises an interrupt. So a hit on a CPU that is not online leaves the request
- * on the list, and two callbacks of CPU hotplug take it from there:
+ * A CPU that is brought down runs its last irq_work, and after that still executes functions that
+ * can be probed. A CPU that is brought up executes such functions before it can take the interrupt
+ * of an irq_work. An irq_work that a hit queued at such a time would stay pending, and while it is
+ * pending, no irq_work of that CPU raises an interrupt. So a hit on a CPU that is not online leaves
+ * the request on the list, and two callbacks of CPU hotplug take it from there:
  *
  *	CPU that is brought down		CPU that brings it down
  *

@@ -11,11 +11,11 @@
  * in a tail call of another function with a return probe. All of them have the same stack
  * address in fp, and the same resume address. All but the oldest are chained: bit 0 of fp is set.
  *
- * Rethook and the function graph tracer replace return addresses too. If the resume address is
- * one of their trampolines, bit 1 is set in fp of the oldest instance. Such a return is handled in
- * C, not in assembly: handlers must see the address in the caller, which kretprobe_real_address()
- * finds. On architectures where fp is the value of a register and not a stack address, the mark
- * replaces bit 0 of the value, and bit 1 is part of the value.
+ * Rethook and the function graph tracer replace return addresses too. If the resume address is one
+ * of their trampolines, bit 1 is set in fp of the oldest instance. Such a return is handled in C,
+ * not in assembly: handlers must see the address in the caller, which kretprobe_real_address()
+ * finds. On architectures where fp is the value of a register and not a stack address, bit 1
+ * belongs to that value, and bit 0 of the value is lost: it becomes the mark of chained instances.
  *
  * The user may free the struct kretprobe before the call returns. So an instance refers to a
  * holder, which refers to the return probe while that is registered. Hits take no reference
@@ -53,8 +53,9 @@
 static struct kretprobe no_probe;
 
 /*
- * The caches of holders that have none. never_there is always NULL, so a call finds no instance to
- * take; always_there is never NULL, so a return finds no room for its instance.
+ * Placeholders for @cache and @back of holders whose pool is not shared, and for @back of
+ * @unprobed. never_there is always NULL, so a hit finds no instance to take; always_there is never
+ * NULL, so a return finds no room for its instance.
  */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
@@ -234,9 +235,10 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
- * Return: the address in the caller, even if another tracer had replaced it: then look it up in the
- * records of that tracer. If the tracer in turn had found the address of our trampoline, the lookup
- * goes on with the instances after the oldest one of this call.
+ * Return the address in the caller of the function. If ri->ret_addr is the trampoline of another
+ * tracer, look the address up in the records of that tracer. If that tracer had in turn replaced
+ * the address of our trampoline, the lookup goes on with the instances after the oldest one of this
+ * call.
  */
 static __always_inline unsigned long kretprobe_real_address(struct kretprobe_instance *ri)
 {
@@ -291,7 +293,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 #ifdef arch_kretprobe_slot
 	/*
 	 * If the return dropped arguments, unwinders in handlers do not find the instance by
-	 * @frame: store the return address there now.
+	 * @frame. So store the return address at @frame before the handlers run.
 	 */
 	if (unlikely(fp != frame))
 		WRITE_ONCE(*(unsigned long *)frame, addr);

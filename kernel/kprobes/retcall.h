@@ -27,8 +27,8 @@ static __always_inline struct kretprobe_instance *kretprobe_node_instance(struct
 #define FP_CHAINED	1UL
 #ifdef arch_kretprobe_slot
 /*
- * Bit of fp: another tracer had replaced the return address before the instance did. Never set on
- * architectures without arch_kretprobe_slot().
+ * Bit of fp: the return address that the instance replaced is the trampoline of another tracer.
+ * Never set on architectures without arch_kretprobe_slot().
  */
 #define FP_REPLACED	2UL
 #else
@@ -107,9 +107,10 @@ static __always_inline void kretprobe_set_newest_call(struct llist_node *node)
 }
 
 /*
- * The return address on the stack is already the trampoline's: an older instance of the same call
- * has replaced it, and has the original one. Copy that from the newest instance of the call, which
- * is the first on the list, unless later calls ended without a return.
+ * Called if the return address is already the address of the trampoline: an older instance of the
+ * same call has replaced it. All instances of the call have the original return address: copy it
+ * from the first one on the list. The instances before that belong to other calls, which ended
+ * without a return.
  */
 static __always_inline void kretprobe_chain(struct kretprobe_instance *ri)
 {

@@ -21,8 +21,9 @@ int __kprobes kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	self_disabled_count_missed(p);
 	/*
-	 * This hit must not call the user's post_handler. Pairs with smp_store_release() in
-	 * kprobe_disable_self().
+	 * Order the load of p->pre_handler, which led here, before the load of p->post_handler.
+	 * kprobe_disable_self() replaces the post_handler first, so this hit cannot call the user's
+	 * post_handler any more. Pairs with smp_store_release() in kprobe_disable_self().
 	 */
 	smp_rmb();
 	return 0;
@@ -43,9 +44,10 @@ void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
 /*
  * Replace the post_handler in a set that has just been published.
  *
- * A set has a copy of its only post_handler. kprobe_disable_self() may have replaced the
- * post_handler of the probe after it was copied, and have looked for the copy before the set was
- * published. The barriers ensure that at least one side sees the other's store:
+ * If exactly one probe of a set has a post_handler, set->post_handler is a copy of it.
+ * kprobe_disable_self() may have replaced the post_handler of the probe after it was copied, and
+ * have looked for the copy before the set was published. The barriers ensure that at least one side
+ * sees the other's store:
  *
  *	probepoint_publish_set()		kprobe_disable_self()
  *

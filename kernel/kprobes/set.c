@@ -25,7 +25,10 @@ static void __kprobes probe_set_no_post(struct kprobe *kp, struct pt_regs *regs,
 {
 }
 
-/* The set of a probepoint without enabled probes: three empty lists. */
+/*
+ * The set of a probepoint without enabled probes. Each of its three lists has only the NULL that
+ * ends it.
+ */
 static struct {
 	struct probe_set set;
 	struct kprobe *none[3];
@@ -127,8 +130,8 @@ static void __kprobes probe_set_dispatch_post(struct kprobe *kp, struct pt_regs 
 }
 
 /*
- * A hit on another CPU tests the pointer, and loads it again to call the handler. So it never
- * becomes NULL again: with no handler left, the dispatcher finds an empty list.
+ * A hit on another CPU tests kp.post_handler, and loads it again to call the handler. So it never
+ * becomes NULL again: if no probe has a post_handler any more, the dispatcher finds an empty list.
  */
 static void probe_set_dispatchers(struct probepoint *pp)
 {
@@ -176,7 +179,8 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
  * The enabled probes for which kprobe_nests() is true are called. For the others, the hit counts as
  * missed.
  *
- * Context: as for a hit. The caller has taken a level, which no further hit of this context gets.
+ * Context: as for a hit. The caller has taken a level for this hit. A hit that these pre_handlers
+ * cause gets no level, and counts as missed.
  *
  * Return: true if a handler has redirected execution to @regs; the handlers after it are not
  * called then.
@@ -348,8 +352,9 @@ static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe
 
 /**
  * probepoint_publish_set() - make hits call the probes that are enabled now
- * @pp: the probepoint. If no set was staged, this allocates one with __GFP_NOFAIL. That is for
- *	detaching and disabling probes only, so that the set is not larger than the old one.
+ * @pp: the probepoint. If no set was staged, this allocates one with __GFP_NOFAIL. Callers may rely
+ *	on that only if they detach or disable probes: then the new set is not larger than the old
+ *	one.
  *
  * A hit that began before may call the probes of the old set until the end of an RCU grace
  * period.

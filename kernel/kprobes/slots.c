@@ -266,7 +266,10 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 		strscpy(name, SLOT_PAGE_SYMBOL, KSYM_NAME_LEN);
 		return 0;
 	}
-	/* @nth is now relative to the first page of detour buffers. */
+	/*
+	 * The loop has subtracted the number of pages of slots from @nth: pages of detour buffers
+	 * are counted after them.
+	 */
 	return kprobe_get_optinsn_kallsym(nth, addr, type, name);
 }
 

@@ -181,8 +181,8 @@ static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprob
 
 #ifdef CONFIG_MODULES
 /*
- * Find a site in the tables of a module that overlaps [@start, @end). If several do, a patched site
- * is returned rather than a BUG(), since kprobe_patches_text() ignores BUG().
+ * Find a site that overlaps [@start, @end) in the tables of @mod. If there are several, return a
+ * patched site rather than a BUG(), since kprobe_patches_text() ignores BUG().
  */
 static enum kprobe_reason text_site_find_module(const struct module *mod, unsigned long start,
 						unsigned long end, struct kprobe_range *where)

@@ -18,9 +18,9 @@
 #define KRETPROBE_TRAMPOLINE_CALL	5
 
 /*
- * &struct kprobe_level.context of a free level. A hit may take a level if its context is greater
- * than that of the top level. This value is less than any context, so a free level needs no test of
- * its own.
+ * &struct kprobe_level.context while no handler runs. A hit may take the next level if its own
+ * context is greater than that of the top level. This value is less than any context, so if no
+ * handler runs, any hit may take a level.
  */
 #define KPROBE_CONTEXT_NONE	(-1)
 
@@ -359,7 +359,10 @@ static __always_inline bool kprobes_have_been_used(void)
 	return static_branch_unlikely(&kprobes_used_key);
 }
 
-/* Can @addr be a trampoline that replaces a return address? Cheap, and rarely true if it is not. */
+/*
+ * Can @addr be a trampoline that replaces a return address? The test is cheap, and rarely true for
+ * any other address.
+ */
 static __always_inline bool arch_kretprobe_may_be_replaced(unsigned long addr)
 {
 	return addr % RETURN_TRAMPOLINE_ALIGN == 0;

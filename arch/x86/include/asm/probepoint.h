@@ -166,8 +166,8 @@ struct x86_detour {
  *	if the instruction is emulated or single-stepped
  * @hit_ip: the instruction pointer that pre_handlers see
  * @next_ip: address of the next instruction
- * @post: @slot and @resume suit hits that call a post_handler; true before the core publishes a
- *	set of probes with a post_handler
+ * @post: @slot and @resume suit hits that call a post_handler; set to true before the core
+ *	publishes a set of probes with a post_handler
  * @insn: the original instruction
  * @emulation: how the instruction is emulated
  * @slot: the slot

@@ -198,7 +198,8 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
  * @addr: address of code
  *
  * The handling of a trap executes the entry code, return thunks and indirect-branch thunks: an int3
- * in these would trap again, endlessly. The trampolines of static calls are in the same range.
+ * in these would trap again, endlessly. The range also contains the trampolines of static calls,
+ * which the kernel patches.
  *
  * Return: true if it is.
  */

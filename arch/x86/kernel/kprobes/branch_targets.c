@@ -57,7 +57,7 @@
 #define SEARCH_BEFORE	7
 #define SEARCH_AFTER	3
 
-/* Number of starts of functions that a search caches, as a power of two */
+/* A search caches the starts of up to 1 << STARTS_BITS functions. */
 #define STARTS_BITS	12
 
 /* What leads to a target. If several kinds do, the first one here is reported as the reason. */
@@ -83,8 +83,8 @@ static const enum kprobe_reason reasons[] = {
  * @list: links it on the list of all struct text_targets
  * @mod: the module, which is freed after this structure; NULL for the kernel
  * @nr: number of targets
- * @target: the targets, sorted: the lower 32 bits of the address, which are unique in all text,
- *	and in the bits below them the &enum target_kind
+ * @target: the targets, sorted. Each is the lower 32 bits of the address, which are unique in all
+ *	text, shifted left by KIND_BITS, and in the bits below them the &enum target_kind
  */
 struct text_targets {
 	struct list_head list;

@@ -34,7 +34,10 @@
 	"pushl %edx\n\tpushl %ecx\n\tpushl %ebx\n\t"			\
 	ENCODE_FRAME_POINTER
 
-/* The segment registers have not changed since they were saved: skip them. */
+/*
+ * Skip 28 bytes: ds, es, fs and gs, which have not changed since they were saved, and orig_ax, ip
+ * and cs.
+ */
 #define RESTORE_REGS_STRING						\
 	"popl %ebx\n\tpopl %ecx\n\tpopl %edx\n\tpopl %esi\n\t"	\
 	"popl %edi\n\tpopl %ebp\n\tpopl %eax\n\t"			\

@@ -53,8 +53,8 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 		if (map->from[i] != offset)
 			continue;
 		/*
-		 * The copy of a call is a push and a jump, so a call here is the one of
-		 * kprobe_post_trampoline(): skip it.
+		 * The copy of a call is a push and a jump. So a call instruction here is not a
+		 * copy, but the call of kprobe_post_trampoline(): skip it.
 		 */
 		return copy + (*(u8 *)copy == CALL_INSN_OPCODE ? CALL_INSN_SIZE : 0);
 	}

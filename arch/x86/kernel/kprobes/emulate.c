@@ -16,9 +16,9 @@
  *
  * A push needs room between the stack of the probed function and the registers that the breakpoint
  * saved. The entry code of int3 leaves a gap; with FRED the CPU leaves one, its red zone of
- * FRED_CONFIG_REDZONE bytes. Only two words of the 32-bit gap can be used: the exit from the int3
- * writes the frame of iret below the stack pointer, which needs the rest. So no emulation may set
- * the stack pointer lower than two words below its old value.
+ * FRED_CONFIG_REDZONE bytes. In 32-bit mode, the exit from the int3 also writes the frame of iret
+ * into the gap, below the stack pointer. That leaves two words, so no emulation may set the stack
+ * pointer lower than two words below its old value.
  *
  * An emulation is chosen at registration, under kprobe_mutex.
  */
@@ -361,9 +361,9 @@ static s16 emulate_rm_reg(struct insn *insn, u8 low)
 }
 
 /*
- * Return: the segment that a prefix names, if that segment may have a base: fs or gs. The CPU uses
- * the last segment prefix; the decoder does not keep the order of prefixes. In 64-bit mode,
- * prefixes of other segments are ignored.
+ * Return: the segment that a prefix names, if it is fs or gs, which may have a base; otherwise 0.
+ * The CPU uses the last segment prefix; the decoder does not keep the order of prefixes. In 64-bit
+ * mode, prefixes of other segments are ignored.
  */
 static u8 emulate_segment_prefix(struct insn *insn)
 {
@@ -391,8 +391,8 @@ static u8 emulate_segment_prefix(struct insn *insn)
 }
 
 /*
- * Fill in the operand that the ModRM byte names. Return: false for 16-bit addresses and gs in
- * 32-bit mode. These are not emulated, since no compiler uses them.
+ * Fill in the operand that the ModRM byte names. Return: true; in 32-bit mode, false for 16-bit
+ * addresses and for operands in gs, which are not emulated, since no compiler uses them.
  */
 static bool emulate_decode_rm(struct probepoint *pp, struct insn *insn)
 {
@@ -613,7 +613,7 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 	 * All instructions without emulation need a copy, and so do those that are emulated only if
 	 * there are post_handlers (X86_OP_COPY). The emulations that are listed here need one for
 	 * emulate_call_copy(), since they may be unable to read the operand, or to go to the
-	 * target.
+	 * target. In 32-bit mode, emulate_ret() can go to any target.
 	 */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
 	    run == emulate_far_ret || (run == emulate_ret && IS_ENABLED(CONFIG_X86_64)))

@@ -8,8 +8,9 @@
  * pre_handlers: one execution of the instruction is one hit.
  *
  * The exception handlers of the kernel have CLASS(kprobe_fault) in scope, see asm/kprobes.h. At the
- * beginning, that calls kprobe_fault_begin(), if a probe was ever registered and the kernel raised
- * the exception. At the end, it calls kprobe_fault_resume(), if a copy raised the exception.
+ * beginning of the scope, the class calls kprobe_fault_begin(), if a probe was ever registered and
+ * the kernel raised the exception. At the end, it calls kprobe_fault_resume(), if a copy raised the
+ * exception.
  *
  * If the exception of a handler ends the task, kprobe_task_oopsed() discards the handler's state.
  */
@@ -22,7 +23,10 @@
 
 #include "x86.h"
 
-/* Call the fault_handler of the probe whose handler raised the exception. */
+/*
+ * Call the fault_handler of the probe whose handler raised the exception. Return: true if the
+ * fault_handler has handled the exception.
+ */
 static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe_level *level = kprobe_top_level();

@@ -34,8 +34,8 @@
 #define HANDLED_MARK		BIT_ULL(63)
 #else
 /*
- * Use the word of cs, since the trampolines push a constant there. A push of a segment register,
- * like ss, may leave the upper half of its word unchanged.
+ * Use the upper half of the word of cs: the trampolines push a constant as cs, so the half is 0. A
+ * push of a segment register, like ss, may leave the upper half of its word unchanged.
  */
 #define HANDLED_WORD(regs)	((regs)->__csh)
 #define HANDLED_MARK		BIT(0)
@@ -142,9 +142,9 @@ static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, u
  * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
  * @regs: registers as pre_handlers see them
  *
- * In 64-bit mode the trampoline calls this for hits that it does not handle: if RCU does not watch,
- * if the probepoint is not in its first entry of the table, or not in the table any more, or if a
- * handler already runs on this CPU.
+ * In 64-bit mode the trampoline calls this for hits that it does not handle: if RCU does not watch;
+ * if the first table entry that it reads for the address is not the probepoint; or if a handler
+ * already runs on this CPU.
  *
  * Context: the probed function's.
  *
@@ -162,12 +162,13 @@ __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
  * Make a handler's change of the stack pointer take effect. In 64-bit mode ftrace's trampoline
  * does not load the stack pointer, but two changes can be emulated:
  *
- * - The handler removed the function's return address. Then the handler's resume address replaces
- *   it, and the trampoline resumes at a return instruction.
- * - The handler pushed a word, as a call does. Then the handler's resume address is stored in
- *   @regs->orig_ax, like the address of a direct caller, see arch_ftrace_set_direct_caller(). The
- *   trampoline stores regs->ip, which is the pushed word, to the stack slot of that word, and
- *   resumes at orig_ax. This needs support for direct callers in ftrace.
+ * - The handler removed the function's return address. Then the address in regs->ip, where the
+ *   handler wants to resume, is stored in place of the return address, and the trampoline resumes
+ *   at a return instruction, which pops it.
+ * - The handler pushed a word, as a call does. Then regs->ip is stored in @regs->orig_ax, like the
+ *   address of a direct caller, see arch_ftrace_set_direct_caller(), and the pushed word in
+ *   regs->ip. The trampoline stores regs->ip to the stack slot of the pushed word, and resumes at
+ *   orig_ax. This needs support for direct callers in ftrace.
  *
  * Any other change is undone, with a warning.
  *
@@ -218,9 +219,9 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	if (!regs || HANDLED_WORD(regs) & HANDLED_MARK)
 		return;
 	/*
-	 * Another user of ftrace may have set the instruction pointer or orig_ax, and relies on
-	 * them. Handlers must see other values there: save those of the other user, and restore
-	 * them afterwards.
+	 * Another user of ftrace may have set ip or orig_ax in @regs, and relies on its values.
+	 * Handlers must see other values there: save those that are there now, and restore them
+	 * when the handlers have run.
 	 */
 	next = regs->ip;
 	orig_ax = regs->orig_ax;

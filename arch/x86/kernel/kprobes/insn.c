@@ -330,8 +330,8 @@ bool x86_kprobe_fills_rsb(struct insn *insn, unsigned long addr)
 /*
  * Is an instruction the movl or the addl of a kCFI check?
  *
- * When the ud2 of the check traps, the kernel decodes both in the text to find the type and the
- * register.
+ * When the ud2 of the check traps, the kernel decodes the movl and the addl in the text to find the
+ * type and the register, so neither may be changed by a probe.
  *
  * Context: any in which RCU is watching.
  */
