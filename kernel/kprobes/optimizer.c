@@ -240,7 +240,7 @@ static void optimizer_unoptimize(struct list_head *leave)
 		patched = true;
 		cond_resched();
 	}
-	/* After this, no CPU executes the jump any more: all see the int3. */
+	/* After this synchronisation, all CPUs see the int3: none executes the jump any more. */
 	if (patched)
 		arch_kprobes_sync();
 	list_for_each_entry(pp, leave, jump.leave) {
@@ -249,8 +249,8 @@ static void optimizer_unoptimize(struct list_head *leave)
 		cond_resched();
 	}
 	/*
-	 * After this, a hit may resume in the slot again, and continue with the instructions that
-	 * the jump had overwritten.
+	 * After this synchronisation, a hit may resume in the slot again, and continue with the
+	 * instructions that the jump had overwritten.
 	 */
 	if (patched)
 		arch_kprobes_sync();
@@ -407,8 +407,8 @@ void optimizer_changed(struct probepoint *pp)
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
 	/*
-	 * @pp was disarmed: it no longer prevents the jump of another probepoint whose DCR
-	 * (detoured code region) contains it.
+	 * The breakpoint of @pp was removed. Armed probepoints whose DCR (detoured code region)
+	 * contains @pp may get their jump now: it would have overwritten that breakpoint.
 	 */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
@@ -558,8 +558,9 @@ static bool optimizer_is_idle(void)
 }
 
 /*
- * Make the worker run at once, if there is work. Return: the value of rounds at the end of the
- * round that processes all probepoints that are on the lists now.
+ * If there is work, make the worker run at once. Return: the value of rounds at the end of the
+ * round that processes all probepoints that are on the lists now; the current value if there is no
+ * work.
  */
 static unsigned long optimizer_request_round(void)
 {

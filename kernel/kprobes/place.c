@@ -130,8 +130,9 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 }
 
 /*
- * Can the text be patched, or ftrace put a call there? Preemption is disabled, which keeps a module
- * in memory. Return: %KPROBE_REASON_NONE, or the reason why not.
+ * Can kprobes patch the text at @place->addr, or can ftrace put a call there? The caller has
+ * preemption disabled, which keeps a module in memory. Return: %KPROBE_REASON_NONE, or the reason
+ * why not.
  */
 static enum kprobe_reason place_check_text(struct kprobe_place *place)
 {
@@ -160,7 +161,7 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
  * kprobe_find_place() - find the address to probe, and check whether it can be probed
  * @p: the probe, which does not change
  * @place: result: the address, and what is known about it
- * @dry: do not pin the module. It stays only as long as kprobe_mutex is held.
+ * @dry: do not pin the module, which then stays in memory only until kprobe_mutex is released
  *
  * Whether the instruction can be probed is left to the architecture.
  *

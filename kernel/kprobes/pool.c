@@ -342,7 +342,7 @@ struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int i
 /**
  * kretprobe_pool_free() - free a pool
  * @pool: the pool. None of its instances is in use, and a grace period has passed since the last
- *	one was.
+ *	use.
  */
 void kretprobe_pool_free(struct kretprobe_pool *pool)
 {
@@ -490,7 +490,7 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
  * kretprobe_pool_drop() - subtract an instance from the pool's count, instead of giving it back
  * @pool: a pool of fixed size
  *
- * Called when a call ends whose return probe has been unregistered.
+ * Called when a call ends after its return probe was unregistered.
  *
  * Context: any.
  *
@@ -504,7 +504,7 @@ bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 
 /**
  * kretprobe_pool_drain() - subtract the free instances from the pool's count
- * @pool: a pool of fixed size; no instance is taken any more, or given back
+ * @pool: a pool of fixed size; no instance is taken or given back any more
  *
  * Return: true if the count is zero: no call has an instance any more. The pool may be freed a
  * grace period later. If false, kretprobe_pool_drop() returns true for the last call.

@@ -462,8 +462,8 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 }
 
 /**
- * kretprobe_pools_replace_dead() - replace holders that have no return probe
- * @by: the holder that all instances of the shared pools refer to instead
+ * kretprobe_pools_replace_dead() - replace the holders of unregistered return probes
+ * @by: the holder that instances of the shared pools refer to afterwards
  *
  * Free instances are included: they refer to the holder that they were last taken for. No lock
  * is held, so a chunk may be added or deleted during the walk: the instances of a new chunk refer
@@ -514,8 +514,8 @@ int kretprobe_pools_show(struct seq_file *m, void *v)
 }
 
 /*
- * If the command line does not set the limit, it is 1/64 of the memory at boot, without high
- * memory.
+ * If the command line does not set kprobes.return_pool_kib, set it to 1/64 of the memory, without
+ * high memory.
  */
 static int __init pool_shared_init(void)
 {

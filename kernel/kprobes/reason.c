@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the table of reasons, which linux/kprobe_reason_list.h lists.
+ * Kernel probes: the reasons why a probe is refused, or why its instruction is executed in some
+ * way, or not optimised. linux/kprobe_reason_list.h lists them.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
@@ -69,7 +70,10 @@ const char *const *kprobe_reason_text(enum kprobe_reason why)
 
 #else
 
-/* The text is the same for all reasons: this kernel has only their numbers. */
+/*
+ * Without CONFIG_KPROBES_EXPLAIN, the kernel has no texts of reasons. Return the same text for each
+ * reason, and "" for KPROBE_REASON_NONE.
+ */
 const char *const *kprobe_reason_text(enum kprobe_reason why)
 {
 	static const char *const texts[] = { "", "no text, see CONFIG_KPROBES_EXPLAIN" };

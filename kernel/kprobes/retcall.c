@@ -211,8 +211,9 @@ static int __kprobes kretprobe_entry_data(struct kprobe *p, struct pt_regs *regs
 #define RETURN_POPS_MAX	0xffff
 
 /*
- * Find the oldest instance of the call that returned to @frame. If the return dropped arguments,
- * @frame is above the stack address of the call: look for the nearest call below.
+ * Find the oldest instance of the call at the stack address @frame. If the return instruction
+ * dropped arguments (ret imm16), @frame is above the stack address that the instance has recorded:
+ * then find the nearest call below @frame.
  */
 static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first, void *frame)
 {
@@ -562,7 +563,7 @@ int kretprobe_setup(struct kretprobe *rp)
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *
- * Return: true if this has stopped it; false if it was stopped before, or never set up.
+ * Return: true; false if it was stopped before, or if the return probe was never set up.
  */
 bool kretprobe_deactivate(struct kretprobe *rp)
 {

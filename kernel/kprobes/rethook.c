@@ -159,7 +159,7 @@ int kretprobe_setup(struct kretprobe *rp)
  *
  * Handlers that are running may go on until an RCU grace period has passed.
  *
- * Return: true if this has stopped it; false if it was stopped before, or never set up.
+ * Return: true; false if it was stopped before, or if the return probe was never set up.
  */
 bool kretprobe_deactivate(struct kretprobe *rp)
 {

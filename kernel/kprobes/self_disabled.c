@@ -2,8 +2,9 @@
 /*
  * Kernel probes: the handlers of a probe after kprobe_disable_self().
  *
- * They replace the user's handlers, which are in saved_pre and saved_post, until the probe is
- * enabled again or unregistered. disable_self.c draws the order of the steps.
+ * The handlers in this file replace the user's handlers until the probe is enabled again or
+ * unregistered. In the meantime, saved_pre and saved_post have the user's handlers. disable_self.c
+ * draws the order of the steps.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>

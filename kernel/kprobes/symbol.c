@@ -42,7 +42,7 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 	/*
 	 * Use the last symbol only for the kernel's own text, whose symbols never change. An
-	 * address in a module may have become part of another module since.
+	 * address in a module may have become part of another module since the last lookup.
 	 */
 	if (addr - last_symbol.start < last_symbol.size && core_kernel_text(addr))
 		return &last_symbol;

@@ -98,7 +98,9 @@ int probepoint_table_reserve(unsigned int nr)
 	if (2UL * (old->used + nr) <= old->mask)
 		return 0;
 
-	/* Make it a quarter full, so that the next batches need no new table. */
+	/*
+	 * Make the new table at most a quarter full, so that the next batches need no larger one.
+	 */
 	bits = max_t(unsigned int, TABLE_MIN_BITS,
 		     order_base_2(4UL * (old->live + nr)));
 	new = kvzalloc(struct_size(new, entry, 1UL << bits), GFP_KERNEL);

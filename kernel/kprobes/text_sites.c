@@ -2,11 +2,11 @@
 /*
  * Kernel probes: instructions that the kernel patches itself, or whose addresses it keeps.
  *
- * The kernel patches the sites of jump labels and static calls, and recognises the trap of a
- * BUG() by its address. No probe may be set there. The tables of the kernel image are not
- * sorted by address. jump_label_text_reserved(), static_call_text_reserved() and find_bug()
- * search them from end to end, which would take about as long as the rest of a registration,
- * and do not return the site. The first two pin a module while they search its tables: in the
+ * The kernel patches the sites of jump labels and static calls, and recognises the trap of a BUG()
+ * by its address. No probe may be set there. The tables of the kernel image are not sorted by
+ * address. jump_label_text_reserved(), static_call_text_reserved() and find_bug() search them from
+ * end to end. That would take about as long as the rest of a registration, and these functions do
+ * not return the site. The first two also pin a module while they search its tables: in the
  * meantime, delete_module() would fail.
  *
  * So the first check of an address builds a sorted list of the sites in the kernel's text. The

@@ -71,8 +71,9 @@ typedef u8 kprobe_opcode_t;
 struct arch_specific_insn { };
 
 /*
- * How many interrupt contexts can nest on one CPU: preempt_count distinguishes task, softirq, and
- * as many hard interrupts and NMIs as its hardirq field, which counts both, can count.
+ * How many interrupt contexts can nest on one CPU: task, softirq, hard interrupts and NMIs. The
+ * hardirq field of preempt_count counts hard interrupts and NMIs, so there are at most as many of
+ * both as it can count.
  */
 #define KPROBE_MAX_CONTEXTS	(2 + (HARDIRQ_MASK >> HARDIRQ_SHIFT))
 

@@ -30,7 +30,7 @@ struct pt_regs;
 /**
  * enum x86_op - what kprobes may do with an instruction
  * @X86_OP_NONE: nothing: the opcode maps do not have it
- * @X86_OP_COPY: execute an out-of-line copy; other code may follow it
+ * @X86_OP_COPY: execute an out-of-line copy; a jump back or other code may follow the copy
  * @X86_OP_STEP: execute an out-of-line copy with interrupts off, and trap right after it
  * @X86_OP_REFUSE: nothing: its effect depends on its address or on adjacent instructions
  * @X86_OP_TRAP: nothing: it exists to raise an exception

@@ -59,7 +59,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	 * the CPU cannot handle an int3.
 	 */
 	{ "machine_kexec" },
-	/* A CPU that starts cannot handle an int3 until it has loaded the IDT or enabled FRED. */
+	/*
+	 * A CPU that starts executes these before it has loaded the IDT or enabled FRED. Until then
+	 * it cannot handle an int3.
+	 */
 	{ "secondary_startup_64", "common_startup_64" }, { "startup_32_smp" }, { "verify_cpu" },
 	{ "early_setup_idt" }, { "startup_64_load_idt" }, { "__pi_startup_64_load_idt" },
 	{ "vc_boot_ghcb" }, { "setup_ghcb" }, { "sev_es_terminate" },
@@ -73,9 +76,10 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "native_write_gdt_entry" }, { "native_write_msr" }, { "__flush_tlb_all" },
 	{ "native_flush_tlb_local" }, { "native_flush_tlb_global" }, { "memset" },
 	/*
-	 * When the system resumes, the CPU cannot handle an int3 until it has restored the GS base.
-	 * When a hibernation image was restored, swsusp_arch_suspend() returns while the CPU still
-	 * has the IDT and the GS base of the kernel that loaded the image.
+	 * When the system resumes, the CPU executes these before it has restored the GS base. Until
+	 * then it cannot handle an int3. When a hibernation image was restored,
+	 * swsusp_arch_suspend() returns while the CPU still has the IDT and the GS base of the
+	 * kernel that loaded the image.
 	 */
 	{ "wakeup_long64" }, { "wakeup_pmode_return" }, { "do_suspend_lowlevel" }, { "ret_point" },
 	{ "restore_image" }, { "restore_registers" }, { "swsusp_arch_suspend" },

@@ -226,7 +226,10 @@ static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsi
 }
 #endif
 
-/* Are these the bytes of a lea with only a displacement? It is rip-relative in 64-bit mode. */
+/*
+ * Are these the opcode and the ModRM byte of a lea whose address is only a displacement? In 64-bit
+ * mode, that is relative to rip.
+ */
 static bool targets_is_lea(u8 opcode, u8 modrm)
 {
 	return opcode == 0x8d && (modrm & 0xc7) == 0x05;
@@ -289,8 +292,8 @@ static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 		return true;
 	end = at - offset + size;
 	/*
-	 * The search passes candidates with ascending addresses: go on decoding at the instruction
-	 * that contains the last candidate, unless this is another function.
+	 * The search calls this with ascending addresses: go on decoding at the instruction that
+	 * contained the previous address. In another function, begin at its start.
 	 */
 	if (d->function != at - offset || d->at > at)
 		*d = (struct text_decoding){ .function = at - offset, .at = at - offset };

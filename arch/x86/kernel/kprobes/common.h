@@ -7,9 +7,9 @@
 #include <asm/frame.h>
 
 /*
- * These are for asm() statements that build a struct pt_regs. The statement pushes ss, sp and flags
- * before SAVE_REGS_STRING; C fills in cs, ip and orig_ax. After RESTORE_REGS_STRING the stack
- * pointer is at flags.
+ * SAVE_REGS_STRING and RESTORE_REGS_STRING are for asm() statements that build a struct pt_regs.
+ * The statement pushes ss, sp and flags before SAVE_REGS_STRING; C fills in cs, ip and orig_ax.
+ * After RESTORE_REGS_STRING the stack pointer is at flags.
  */
 #ifdef CONFIG_X86_64
 #define SAVE_REGS_STRING						\

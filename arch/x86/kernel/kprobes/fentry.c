@@ -255,10 +255,11 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES)
 /**
- * arch_kprobe_ftrace_return_trampoline() - get the code that functions with only a return probe
- *	call instead
+ * arch_kprobe_ftrace_return_trampoline() - get the code that a function calls if its only probe is
+ * a return probe for which kretprobe_is_simple() is true
  *
- * Return: the address of the trampoline, which tracks most calls without running a handler.
+ * Return: the address of the trampoline. It tracks most calls without running a handler at the
+ * entry.
  */
 unsigned long arch_kprobe_ftrace_return_trampoline(void)
 {

@@ -104,8 +104,9 @@ bool x86_kprobe_read_original(unsigned long addr, u8 *buf, size_t len)
 }
 
 /**
- * x86_kprobe_restore_original() - undo probes in an instruction whose copy was executed
- * @buf: MAX_INSN_SIZE bytes that were read from the text at @addr; the text is read again
+ * x86_kprobe_restore_original() - read an instruction whose copy has raised an exception
+ * @buf: MAX_INSN_SIZE bytes that the caller has read from the text at @addr. This function reads
+ *	them again, without the changes that probes made.
  * @addr: address of the original, the instruction pointer in the registers of the exception
  *
  * For handlers of exceptions, which cannot take a mutex. The instruction may be the probed one, or
@@ -286,9 +287,9 @@ static bool kprobe_sti_is_safe(unsigned long addr)
 
 /*
  * Is @addr in the padding before a function? Its symbol is __cfi_ (from the compiler) or __pfx_
- * (from objtool) and the function's name. The padding holds the hash of the function's type, which
- * callers read; or code that the kernel generates at boot, to which callers jump; or code that
- * counts calls.
+ * (from objtool) and the function's name. The padding must not be changed. It holds the hash of the
+ * function's type, which callers read; or code that the kernel generates at boot, to which callers
+ * jump; or code that counts calls.
  */
 static bool kprobe_is_in_padding(unsigned long addr)
 {
@@ -375,7 +376,8 @@ static bool kprobe_is_endbr(const u8 *bytes)
  * x86_kprobe_decode() - decode the instruction of a probepoint
  * @pp: the probepoint, with its address set. Its fields insn and emulation are filled in, and, in
  *	case of an error, why.
- * @e: if not NULL, and the address is not a boundary, the boundaries around it are filled in
+ * @e: result, or NULL: if no instruction begins at the address, the instruction boundaries before
+ *	and after it
  *
  * Context: sleeps; kprobe_mutex is held; takes text_mutex.
  *
