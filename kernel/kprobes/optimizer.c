@@ -184,8 +184,8 @@ static void optimizer_show_optimized(struct probepoint *pp, bool optimized)
 }
 
 /*
- * Make the worker run after @delay, unless it is queued already. Early in boot there is no thread:
- * optimizer_init() queues the worker later.
+ * Queue the worker, to run after @delay. If it is queued already, this changes nothing. Early in
+ * boot there is no thread: optimizer_init() queues the worker later.
  */
 static void optimizer_queue_worker(unsigned long delay)
 {

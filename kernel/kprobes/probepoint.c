@@ -132,7 +132,7 @@ static bool probepoint_is_return_trampoline(struct probepoint *pp)
 }
 
 /*
- * Should a probepoint have a breakpoint or a jump, given its published set and debugfs
+ * Should a probepoint have a breakpoint or a jump, given its published set of probes and debugfs
  * kprobes/enabled? Return: true if it should.
  */
 bool probepoint_should_arm(struct probepoint *pp)
@@ -143,7 +143,10 @@ bool probepoint_should_arm(struct probepoint *pp)
 	return !(pp->kp.flags & KPROBE_FLAG_FTRACE) && !probepoint_set_is_empty(pp);
 }
 
-/* Add a probepoint to a batch, unless it is on the batch already. */
+/*
+ * Add @pp to @changes, the batch of probepoints that are being changed, unless it is on that list
+ * already.
+ */
 void batch_add_probepoint(struct probepoint *pp, struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the reasons why a probe is refused, or why its instruction is executed in some
- * way, or not optimised. linux/kprobe_reason_list.h lists them.
+ * Kernel probes: the reasons why a probe is refused, why its instruction is executed in a certain
+ * way, and why it is not optimised. linux/kprobe_reason_list.h lists them.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>

@@ -179,8 +179,8 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
  * The enabled probes for which kprobe_nests() is true are called. For the others, the hit counts as
  * missed.
  *
- * Context: as for a hit. The caller has taken a level for this hit. A hit that these pre_handlers
- * cause gets no level, and counts as missed.
+ * Context: as for a hit. The caller has taken a level (see struct kprobe_level) for this hit. A hit
+ * that these pre_handlers cause gets no level, and counts as missed.
  *
  * Return: true if a handler has redirected execution to @regs; the handlers after it are not
  * called then.

@@ -161,8 +161,8 @@ static int __init x86_blacklist_named(const struct x86_blacklist_area *area)
 
 /*
  * Functions that instrumented code calls, and functions of the debugger: do_int3() may call them
- * before kprobe_int3_handler() has taken a level. A hit there would cause the next hit, and so on
- * endlessly.
+ * before kprobe_int3_handler() has recorded that this CPU runs handlers. A hit there would cause
+ * the next hit, and so on endlessly.
  */
 static const char *const prefixes[] __initconst = {
 #if defined(CONFIG_KASAN_GENERIC) || defined(CONFIG_KASAN_SW_TAGS)

@@ -440,8 +440,8 @@ static int targets_cmp(const void *a, const void *b)
 }
 
 /*
- * Search the text of @mod, or of the kernel if @mod is NULL, and add its targets to the list of
- * known ones. Return: the targets, or NULL if out of memory.
+ * Search the text of @mod, or of the kernel if @mod is NULL, and add the result to the list @known.
+ * Return: the targets, or NULL if out of memory.
  */
 static noinline struct text_targets *targets_find(const struct module *mod)
 {

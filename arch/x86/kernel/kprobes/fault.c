@@ -64,12 +64,13 @@ static __always_inline bool kprobe_is_fault(int trapnr)
  * @regs: registers as at the exception
  * @trapnr: its number, X86_TRAP_*
  *
- * If a copy raised the exception, @regs are changed to those of the original instruction. A task
- * that the exception kills, or that resumes at a fixup, never returns to the slot.
+ * If an out-of-line copy of a probed instruction raised the exception, @regs are changed to those
+ * of the original instruction. A task that the exception kills, or that resumes at a fixup, never
+ * returns to the slot.
  *
  * The fault_handlers are called before the kernel handles the exception: if a copy raised it, the
- * fault_handlers of its probepoint; if a handler raised it, the fault_handler of the running probe.
- * They are not called for debug exceptions and machine checks.
+ * fault_handlers of the copy's probepoint; if a handler raised it, the fault_handler of the running
+ * probe. They are not called for debug exceptions and machine checks.
  *
  * Context: interrupts are off, and RCU is watching.
  */
@@ -158,7 +159,7 @@ static void fault_abandon_int3(void)
 }
 
 /**
- * kprobe_task_oopsed() - discard the levels of a task that has oopsed
+ * kprobe_task_oopsed() - discard the levels (records of running handlers) of a task that has oopsed
  *
  * Called when an oops is about to end the task. A handler that raised the oops never returns. If
  * its level stayed taken, the CPU would count all later hits in that context as missed. All levels

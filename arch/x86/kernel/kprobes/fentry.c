@@ -12,7 +12,8 @@
  * the others it calls kprobe_ftrace_hit(), as the trampoline of 32-bit mode always does.
  *
  * ftrace's recursion guards are not used, since they drop hits that must be counted as missed.
- * The CPU's levels are used instead, as for breakpoints, see int3.c.
+ * Instead, the CPU's levels (struct kprobe_level) show whether a handler runs, as for breakpoints,
+ * see int3.c.
  */
 #include <linux/context_tracking.h>
 #include <linux/ftrace.h>
@@ -25,9 +26,9 @@
 #include "x86.h"
 
 /*
- * An unused bit of a saved segment register marks registers whose hit was handled. While an address
- * moves from one filter to another it is in both, and ftrace calls kprobes twice for one hit: the
- * second call finds the mark, and does nothing.
+ * An unused bit of a saved segment register marks registers whose hit was handled. Kprobes has
+ * several filters (struct ftrace_ops). While an address moves from one to another, it is in both,
+ * and ftrace calls kprobes twice for one hit: the second call finds the mark, and does nothing.
  */
 #ifdef CONFIG_X86_64
 #define HANDLED_WORD(regs)	((regs)->ssx)
@@ -256,7 +257,7 @@ unsigned long arch_kprobe_ftrace_trampoline(void)
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES)
 /**
  * arch_kprobe_ftrace_return_trampoline() - get the code that a function calls if its only probe is
- * a return probe for which kretprobe_is_simple() is true
+ *	a return probe for which kretprobe_is_simple() is true
  *
  * Return: the address of the trampoline. It tracks most calls without running a handler at the
  * entry.
