@@ -6,9 +6,9 @@
  * return probes, it should have a base number of instances, plus twice the number that calls use:
  * that is its target.
  *
- * - A hit that takes the last instance of a chunk, while at least half of the chunks have no free
- *   instance, requests a worker, which allocates chunks up to the target. If that worker does not
- *   run, later hits request a worker on their own CPU as well.
+ * - A hit requests a worker if it takes the last instance of a chunk while at least half of the
+ *   chunks have no free instance. The worker allocates chunks up to the target. If that worker does
+ *   not run, later hits request a worker on their own CPU as well.
  * - Another worker frees idle chunks, half of the chunks above the target at a time.
  *
  * Neither runs on an isolated CPU, or interrupts one.
@@ -244,9 +244,10 @@ static bool pool_may_interrupt(int cpu, void *data)
  *
  * As long as calls are tracked, no CPU may change the cache of another online CPU, so each CPU is
  * interrupted to empty its own cache. Isolated CPUs are not interrupted, and keep their instance.
- * Once the pool has no return probes and no call is tracked any more (@idle), this function empties
- * all caches itself, since hits and returns do not change them any more. pool_nr_taken() detects
- * that: it counts a call until the call's instance is in a cache, or is free.
+ * @idle means that the pool has no return probes and that no call is tracked any more. Then hits
+ * and returns do not change the caches any more, so this function empties all of them itself.
+ * pool_nr_taken() detects that: it counts a call until the call's instance is in a cache, or is
+ * free.
  */
 static void pool_flush_caches(struct kretprobe_pool *pool)
 {

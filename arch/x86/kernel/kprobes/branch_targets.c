@@ -49,9 +49,9 @@
 #include "x86.h"
 
 /*
- * Bytes of text that are searched at a time. Also read 7 bytes before them (opcode, ModRM, SIB
- * and disp32 can precede an imm32) and 3 after (the rest of a 4-byte operand that starts in the
- * last byte).
+ * Bytes of text that are searched at a time. Also read the 7 bytes before them, since opcode,
+ * ModRM, SIB and disp32 can precede an imm32; and the 3 bytes after them, since a 4-byte operand
+ * may start in the last byte.
  */
 #define SEARCH_CHUNK	4096
 #define SEARCH_BEFORE	7
@@ -277,9 +277,10 @@ static bool targets_looks_like_load(const u8 *p)
 }
 
 /*
- * Is @at the displacement or the immediate operand of an instruction? Assume that it is if the
- * bytes belong to no function, if decoding fails, or if it reaches an int3 that kprobes did not
- * write: that may hide any instruction. (An int3 that control flow does not reach is padding.)
+ * Is @at the displacement or the immediate operand of an instruction? Assume that it is in three
+ * cases: if the bytes belong to no function; if decoding fails; or if decoding reaches an int3 that
+ * kprobes did not write, which may hide any instruction. (An int3 that control flow does not reach
+ * is padding.)
  */
 static bool targets_has_operand_at(struct text_search *s, unsigned long at)
 {

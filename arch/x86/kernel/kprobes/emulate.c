@@ -181,9 +181,9 @@ static int __kprobes emulate_loop(struct probepoint *pp, struct pt_regs *regs)
 
 /*
  * Can the exit from the breakpoint go to @target? A branch to an address that is not canonical
- * raises #GP. The iret of the exit would raise it in the entry code, which treats any fault of that
- * iret as the fault of a return to user space, and would run with the user's GS base. In 32-bit
- * mode all addresses are canonical.
+ * raises #GP. The iret of the exit would raise it in the entry code. The entry code treats any
+ * fault of that iret as the fault of a return to user space, and would run with the user's GS base.
+ * In 32-bit mode all addresses are canonical.
  */
 static __always_inline bool emulate_can_go_to(unsigned long target)
 {
