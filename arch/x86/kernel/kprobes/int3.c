@@ -10,9 +10,9 @@
  * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level. If a
  * handler itself causes a hit, the hit has the handler's context: see x86_kprobe_hit_nested(). A
  * softirq, hard interrupt or NMI that interrupts a handler has a context of its own, so its hits
- * call their handlers. preempt_count counts the int3 itself as an NMI, so the context that the int3
- * interrupted is compared. The handlers run in that context: while they run, preempt_count does not
- * count the int3.
+ * call their handlers. preempt_count counts the int3 itself as an NMI. So a hit subtracts that from
+ * preempt_count to get the context that the int3 interrupted, and compares that with the level's.
+ * The handlers run in that context: while they run, preempt_count does not count the int3.
  *
  * An NMI may interrupt this code at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
@@ -77,7 +77,7 @@ int __init arch_init_kprobes(void)
 }
 
 /**
- * arch_begin_kprobes() - enable the checks for slots in exceptions and unwinders
+ * arch_begin_kprobes() - let exception handlers and unwinders look for addresses in slots
  *
  * Called for each registration. The key is never disabled: a task may return to a trampoline at
  * any time after the last probe was unregistered.
@@ -139,9 +139,9 @@ static bool __kprobes int3_is_removed(struct pt_regs *regs)
 	u8 text[2];
 
 	/*
-	 * Also read the byte before @addr: cd 03, an int instruction with vector 3, ends where
-	 * an int3 would, and belongs to other code. Call no function: a breakpoint in it would
-	 * lead here again.
+	 * If an int3 is still at @addr, it belongs to other code. So does an int instruction with
+	 * vector 3, whose bytes cd 03 end where an int3 would: read the byte before @addr, too.
+	 * Call no function: a breakpoint in it would lead here again.
 	 */
 	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
 	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
@@ -167,9 +167,9 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
  * @context: the context, perhaps with the other bits of &struct kprobe_level.context
  * @regs: as for kprobe_enter(), which has failed
  *
- * This bounds the levels: a context that has two gets no more, whatever its handlers call. A level
- * that an interrupt finds half filled belongs to a context that it has interrupted. Such a level
- * has no context yet, so it does not count here.
+ * A context that has two levels gets no more, so the number of levels is bounded, whatever handlers
+ * call. An interrupt may arrive while the interrupted code fills a level. That level has no context
+ * yet, so it does not count as a level of the interrupt.
  *
  * Context: any, with preemption disabled.
  *
@@ -180,7 +180,7 @@ struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_reg
 	struct kprobe_level *outer = kprobe_top_level();
 	s32 interrupted = context & KPROBE_CONTEXT_MASK;
 
-	/* @outer - 1 exists: below &level[1], the lowest level in use, there is the sentinel. */
+	/* @outer is &level[1] or above, so @outer - 1 exists: &level[0] is a sentinel. */
 	if (kprobe_level_context(outer) != interrupted ||
 	    kprobe_level_context(outer - 1) == interrupted)
 		return NULL;
@@ -197,15 +197,15 @@ struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_reg
  * with that flag, see kprobe_nests(). It calls none, and counts the hit as missed, if
  *
  * - the probe whose handler runs does not have the flag;
- * - its handler has hit its own probepoint;
- * - its handler was called by this function. Handlers often call the same functions first, for
- *   instance rcu_read_lock(): with probes in these, each nested hit would cause the next one,
+ * - that handler has hit the probepoint of its own probe;
+ * - that handler was itself called by this function. Handlers often call the same functions first,
+ *   for instance rcu_read_lock(): with probes in these, each nested hit would cause the next one,
  *   without end.
  *
- * An interrupt or an NMI has another context, and two levels of its own. While the handlers run,
- * preemption is disabled, so unregister_kprobe() waits for them as for those of other hits. A probe
- * that was unregistered while its handler runs has no probepoint. Then a hit of its former
- * probepoint is handled, too, which does no harm.
+ * An interrupt or an NMI has another context, and two levels of its own. While the pre_handlers
+ * run, preemption is disabled, so unregister_kprobe() waits for them, as it does for other hits. If
+ * a probe is unregistered while its handler runs, its @point becomes NULL. Then the handler may hit
+ * its former probepoint, and this calls the pre_handlers there, which does no harm.
  *
  * Context: the probed code's, with preemption disabled.
  *
@@ -218,8 +218,8 @@ bool __kprobes x86_kprobe_hit_nested(struct probepoint *pp, s32 context, struct 
 	bool redirected;
 
 	/*
-	 * @runs is NULL while x86_kprobe_emulate_with_post() emulates an instruction: a hit in an
-	 * exception of the emulation is missed.
+	 * @runs is NULL while x86_kprobe_emulate_with_post() emulates an instruction. If the
+	 * emulation faults, hits in the exception handler are missed.
 	 */
 	if (runs && kprobe_nests(runs) && READ_ONCE(runs->point) != pp)
 		level = x86_kprobe_take_second(context, regs);
@@ -241,8 +241,8 @@ static __always_inline int int3_redirected(struct probepoint *pp, struct pt_regs
 }
 
 /*
- * Handle a hit that a handler has caused. Its post_handlers are not called: when the instruction
- * has been executed, the handler still has the level of this context. See x86_kprobe_step_trap().
+ * Handle a hit of @pp that a handler has caused. The post_handlers of @pp are not called: they need
+ * the level of this context, which the handler keeps until it returns. See x86_kprobe_step_trap().
  */
 static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -346,8 +346,8 @@ __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * The trampolines call these instead of a handler, whose type assembly code cannot check: the
- * compiler generates the indirect call with the check.
+ * With CFI, an indirect call must check the type of the function, and only the compiler can
+ * generate that check. So the trampolines call these C functions, which call the handler.
  */
 __visible int __kprobes kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 					kprobe_pre_handler_t handler)

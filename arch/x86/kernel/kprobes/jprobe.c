@@ -19,8 +19,8 @@
 
 /*
  * Return: the end of the stack that @sp is on. If get_stack_info() does not know the stack,
- * because the function has switched to its own one, return the end of the page: the next page
- * may be a guard page.
+ * because the probed function has switched to a stack of its own, return the end of the page: the
+ * next page may be a guard page.
  */
 static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 {
@@ -32,8 +32,9 @@ static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 }
 
 /*
- * Return: the number of bytes of arguments to copy. @sp is the address of the return address. If
- * the function is the first on its stack, and has no stack arguments, the stack may end sooner.
+ * Return: the number of bytes of arguments to copy. @sp is the address of the return address.
+ * Usually that is MAX_STACK_SIZE. But the stack may end before that, if the function is the first
+ * on it: then copy up to the end of the stack.
  */
 static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {
@@ -71,8 +72,9 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 /**
  * arch_jprobe_return() - end the handler of a jprobe, if this context runs it
  *
- * jprobe_return() calls this if the probe of the innermost level is a jprobe. This returns only if
- * it was called in an interrupt or a fault_handler during the handler, or on another stack.
+ * jprobe_return() calls this if the probe of the innermost level is a jprobe. This function returns
+ * only if an interrupt or a fault_handler called it during the jprobe's handler, or if the handler
+ * runs on another stack.
  *
  * Context: any, with preemption disabled.
  */

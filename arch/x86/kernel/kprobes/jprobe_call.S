@@ -127,9 +127,9 @@ _ASM_NOKPROBE(x86_jprobe_end)
 
 #ifdef CONFIG_CFI_CLANG
 /*
- * Go to the address in %r11 with a return. With FineIBT an indirect call must not go to the
- * first instruction of a function. And the compiler cannot generate the check here, since the
- * handler's type is not known.
+ * Jump to the handler, whose address is in %r11, with a return. With FineIBT an indirect call must
+ * not go to the first instruction of a function, but to the check before it, which expects the hash
+ * of the function's type in a register. The handler's type is not known here.
  */
 SYM_FUNC_START_LOCAL(jprobe_go_to_r11)
 	pushq	%r11

@@ -25,9 +25,9 @@
  *		%X86_OP_STEP in 32-bit mode
  *	g-z	as the capital letter in 32-bit mode; no instruction in 64-bit mode
  *
- * In 32-bit mode, after a load of ds, es or fs, the trampoline that calls post_handlers would
- * run with the new segment. The int3 that ends a step enters the kernel, which loads its own
- * segments and restores the new ones afterwards.
+ * In 32-bit mode, loads of ds, es or fs are single-stepped. After a boosted copy, the trampoline
+ * that calls post_handlers would run with the new segment. The entry code of the int3 that ends a
+ * step loads the kernel's segments, and the exit code restores the new ones.
  *
  * Other instructions that change the state of the CPU are boosted, and a jump may overlap them:
  * lidt, lgdt, ltr, wrmsr, mov to control and debug registers, port I/O. A jump after the copy needs
@@ -38,7 +38,7 @@
  * VEX and EVEX share their tables. If an instruction has only one of the two forms, a copy of the
  * other form raises #UD as its original does. No VEX or EVEX instruction branches.
  *
- * Runs at registration and during the safety check; takes no lock.
+ * These functions run at registration and during the safety check, and take no lock.
  */
 #include <linux/array_size.h>
 #include <linux/ctype.h>
@@ -226,11 +226,12 @@ static const char evex_6[256 + 1] = {
 };
 
 /**
- * struct opcode_group - opcodes that the ModRM byte extends
+ * struct opcode_group - opcodes whose instruction depends on the reg field of the ModRM byte
  * @first: the first opcode; opcodes of map 0f begin at 0x0f00
- * @last: the last one
- * @memory: letters by the ModRM byte's middle field, with an operand in memory
- * @reg: the same, with an operand in a register
+ * @last: the last opcode
+ * @memory: for an operand in memory: a character for each value of the reg field, with the meaning
+ *	that it has in the opcode maps
+ * @reg: the same for an operand in a register
  */
 struct opcode_group {
 	u16 first;
@@ -242,7 +243,7 @@ struct opcode_group {
 static const struct opcode_group groups[] = {
 	{ 0x008c, 0x008c, "MMMMMM..", "MMMMMM.." },	/* mov from a segment register */
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
-	/* mov to a segment register; R is ss: after the load, the CPU holds interrupts off */
+	/* mov to a segment register; R is ss: the CPU takes no interrupt right after the load */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
 	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */
@@ -265,7 +266,10 @@ static const struct opcode_group groups[] = {
 	{ 0x0fc7, 0x0fc7, ".M.MMMRR", "......37" },
 };
 
-/* 0f 01 with a register operand, by the ModRM byte minus c0; the letters are explained above */
+/*
+ * 0f 01 with a register operand: a character for each ModRM byte from c0 to ff, with the meaning
+ * that it has in the opcode maps
+ */
 static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* c0: virtualisation, pconfig */
 	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, TDX, SGX */
@@ -278,9 +282,9 @@ static const char map_0f01[64 + 1] = {
 };
 
 /*
- * Bits of the instructions that exist with the x87 opcodes d8 to df; a clear bit is an undefined
- * opcode. @memory: with an operand in memory, by the middle field of the ModRM byte. @reg: without
- * one, by the ModRM byte minus c0.
+ * The instructions that exist with each of the x87 opcodes d8 to df. A clear bit is an undefined
+ * opcode. Bit n of @memory is for an operand in memory and the value n in the reg field of the
+ * ModRM byte. Bit n of @reg is for the ModRM byte c0 + n, with no operand in memory.
  */
 static const struct {
 	u8 memory;
@@ -346,8 +350,8 @@ static enum x86_op letter_to_op(char c, struct insn *insn)
 }
 
 /*
- * Look up an opcode for which groups[] has no letter. It may still be an instruction: one that
- * other bits of the ModRM byte or a prefix select.
+ * Look up an instruction for which groups[] has '.'. With some opcodes there is an instruction only
+ * for certain ModRM bytes (xabort, 0f 01) or only with a certain prefix (rdfsbase).
  */
 static enum x86_op exception_to_op(u16 opcode, u8 modrm, struct insn *insn)
 {
@@ -442,8 +446,8 @@ static bool x86_insn_has_immediate_0f(u8 opcode)
  * ModRM byte or the immediate. It does not know some hint instructions (0f 19, 0f 1d). And mov to
  * or from control and debug registers has no operand in memory, whatever the ModRM byte says.
  *
- * Return: false if the decoder may be wrong. Of opcodes that are in no map of this file, it says
- * nothing: they are refused anyway.
+ * Return: false if the decoder may be wrong. The result does not matter for opcodes that are in no
+ * map of this file: they are refused anyway.
  */
 bool x86_insn_length_known(struct insn *insn)
 {
@@ -543,7 +547,7 @@ bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *tar
 	return true;
 }
 
-/* Return: the kind of an instruction. A direct jump to a retpoline is %X86_KIND_JMP, too. */
+/* Return: which &enum x86_kind an instruction is. A jump to a retpoline is %X86_KIND_JMP. */
 enum x86_kind x86_insn_kind(struct insn *insn)
 {
 	u8 modrm = insn->modrm.bytes[0], field = X86_MODRM_REG(modrm);
@@ -590,7 +594,7 @@ enum x86_kind x86_insn_kind(struct insn *insn)
  * @first: first address of the range
  * @size: size of the range in bytes
  *
- * Code may use such an operand as the target of an indirect branch. It is a rip-relative
+ * Code may use such an operand as the target of an indirect branch. The operand is a rip-relative
  * address that lea loads, an absolute displacement, or an immediate.
  *
  * Return: true if an operand is. False for relative branches, see x86_insn_branches().
@@ -625,7 +629,7 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
  *
  * After sti, the CPU takes no interrupt before the next instruction. Idle code relies on that: if
  * an interrupt brought new work after the check for work, but before the instruction that sleeps,
- * the CPU would sleep nevertheless.
+ * the CPU would still sleep.
  *
  * Return: true for hlt, mwait, mwaitx and sysexit.
  */

@@ -11,8 +11,8 @@
  * The check decodes the function, and its neighbours if they may have a short branch into a JTPR.
  * branch_targets.c searches all text for longer branches.
  *
- * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT each of them has an
- * endbr. Without it, no probe in a function with an indirect jump is optimised. A jump to a
+ * The targets of an indirect jump are not known. With CONFIG_X86_KERNEL_IBT, each of them has an
+ * endbr. Without IBT, no probe in a function with an indirect jump is optimised. A jump to a
  * retpoline counts as an indirect one: with retpolines the compiler generates no jump tables for
  * switch statements, but the BPF interpreter jumps through a table of labels, and assembly may do
  * so. A function and its .cold part count as one function: a jump table of either part may lead
@@ -48,7 +48,10 @@
  */
 static_assert(CALL_INSN_SIZE >= KPROBE_JUMP_SIZE);
 
-/* Reach of a branch with a displacement of one byte, in either direction */
+/*
+ * A branch with a displacement of one byte is at most this number of bytes from its target: the
+ * displacement is -128 to 127, and counts from the end of the branch, which has two or three bytes.
+ */
 #define SHORT_BRANCH	130
 
 /**
@@ -100,7 +103,7 @@ static struct kprobe_jump *safety_first_jump(const struct jump_group *g, unsigne
 	return low;
 }
 
-/* Return: the lowest address above @jump from which no short branch reaches its bytes 1 to 4. */
+/* Return: an address above @jump. No short branch at or after it reaches bytes 1 to 4 of @jump. */
 static unsigned long safety_short_branch_end(const struct kprobe_jump *jump)
 {
 	return jump->addr + KPROBE_JUMP_SIZE + SHORT_BRANCH;
@@ -182,8 +185,9 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 
 /*
  * Called if no instruction can be decoded at @addr, before @end. Are there only zeros up to @end?
- * Then they are no reason to refuse a jump: kallsyms counts the rest of the page as a part of a
- * module's last function, and two zero bytes decode as an instruction, but one does not.
+ * Then they are no reason to refuse a jump. To kallsyms, the last function of a module includes the
+ * zeros up to the end of the page. Two zero bytes decode as an instruction, but a last single one
+ * does not.
  */
 static bool safety_is_filler(unsigned long addr, unsigned long end)
 {
@@ -232,7 +236,7 @@ static noinline void safety_check_cold_part(struct jump_group *g, unsigned long 
  * struct hot_parts - the functions that a .cold part may belong to
  * @group: the jumps, in the .cold part
  * @found: number of functions found
- * @module: name of the module, or empty
+ * @module: name of the module that has the functions; empty for the kernel itself
  * @name: name of the function
  */
 struct hot_parts {
@@ -260,10 +264,10 @@ static int safety_check_hot_part_of_module(void *data, const char *name, unsigne
 }
 
 /*
- * Without IBT, an indirect jump of a function may lead to bytes in its .cold part that a jump there
- * would overwrite. So do not optimise probes in a .cold part if its function has an indirect jump,
- * or is not found. If several static functions have the name of that function, kallsyms does not
- * say which of them the part belongs to: check all of them.
+ * Without IBT, an indirect jump of a function may lead to bytes in its .cold part that an optimised
+ * probe would overwrite. So refuse the jumps of @g, if @g is in a .cold part, and the function has
+ * an indirect jump or is not found. If several static functions have the name of that function,
+ * kallsyms does not tell which of them the .cold part belongs to: check all of them.
  */
 static noinline void safety_check_hot_parts(struct jump_group *g)
 {

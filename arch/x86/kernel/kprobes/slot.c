@@ -136,9 +136,8 @@ int x86_kprobe_emit_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at
 int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
 	/*
-	 * If @to is a constant, the compiler computes @to - 5 at build time,
-	 * and objtool warns about the address of code without an endbr. So
-	 * hide the constant.
+	 * If @to is the address of a trampoline, the compiler may compute @to - 5 at build time.
+	 * Then objtool warns that there is no endbr at that address. So hide the value of @to.
 	 */
 	OPTIMIZER_HIDE_VAR(to);
 	if (!slot_fits_s32((long)to - (long)(at + JMP32_INSN_SIZE)))
@@ -310,7 +309,7 @@ free:
 }
 
 /**
- * arch_reshape_probepoint() - build a slot that calls post_handlers, or one that does not
+ * arch_reshape_probepoint() - replace the slot if it must begin or cease to call post_handlers
  * @pp: the probepoint
  * @post: hits call a post_handler
  * @old: result: the replaced slot, which the caller frees when no task can be in it; or NULL
@@ -349,8 +348,9 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 	if (boost)
 		return insn->copy == X86_COPY_NONE ? X86_SLOT_NONE : X86_SLOT_BOOST;
 	/*
-	 * The slot of any other instruction ends in an int3: the instruction is single-stepped, or
-	 * its emulation may need the copy. A branch that is not boosted is emulated without a slot.
+	 * The slot of any other instruction ends in an int3. A hit single-steps the copy, or
+	 * emulates the instruction, and executes the copy only if the emulation cannot read memory.
+	 * A branch that is not boosted is emulated without a slot.
 	 */
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }

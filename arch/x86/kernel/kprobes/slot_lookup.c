@@ -26,8 +26,8 @@ static __always_inline bool slot_lookup_is_candidate(unsigned long ip)
 /*
  * Find the probepoint whose slot or detour buffer contains an address.
  *
- * Context: any, with preemption disabled until the caller has read what it needs; or the task
- * is in the slot.
+ * Context: any. Preemption must be disabled until the caller has read the probepoint, unless the
+ * current task is in the slot, which keeps both allocated.
  *
  * Return: the probepoint, or NULL.
  */

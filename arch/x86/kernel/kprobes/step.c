@@ -69,7 +69,7 @@ int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool 
 	unsigned long copy = (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	struct kprobe_step *step;
 
-	/* Steps nest only in different interrupt contexts, and the array has a step for each. */
+	/* At most one step begins in each interrupt context, so a full array is a bug. */
 	if (unlikely(steps->depth == ARRAY_SIZE(steps->step)))
 		panic("kprobes: too many nested steps, at %pS\n", pp->addr);
 	/* From here on, an NMI uses the next step, and frees it before it returns. */
@@ -91,10 +91,11 @@ int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool 
  * @pp: the probepoint
  * @regs: registers of the exception, which a copy raised
  *
- * The emulation may push a word, but this exception left no room between the stack of the probed
- * function and the saved registers. So if the slot ends in an int3, let the CPU execute only that:
- * x86_kprobe_step_trap() emulates the instruction there. A boosted copy does not push: execute it.
- * Without a slot, the CPU executes the text.
+ * The emulation may push a word. The entry code of an int3 leaves room for that between the stack
+ * of the probed function and the saved registers; the entry code of this exception does not. So if
+ * the slot ends in an int3, let the CPU execute only that int3: x86_kprobe_step_trap() then
+ * emulates the instruction. If the slot is boosted, the CPU executes the copy again, which does not
+ * push. Without a slot, @regs are unchanged, and the CPU resumes at the probed address.
  *
  * Context: the exception's handler, with interrupts off.
  *
@@ -159,9 +160,9 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	regs->ip = pp->arch.next_ip;
 	step_end(step, regs);
 	/*
-	 * x86_kprobe_emulate_again() has let the CPU execute only the int3. If the emulation cannot
-	 * read memory, it lets the CPU resume in the copy, which raises the exception: then do not
-	 * call the post_handlers.
+	 * After x86_kprobe_emulate_again() the CPU has executed only the int3, so emulate the
+	 * instruction now. If the emulation cannot read memory, it sets regs->ip to the copy, which
+	 * raises the exception: then do not call the post_handlers.
 	 */
 	if (unlikely(again) && pp->arch.emulation.run) {
 		pp->arch.emulation.run(pp, regs);

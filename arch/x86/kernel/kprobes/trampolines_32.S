@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on 32-bit x86: the trampolines that slots, detour buffers, ftrace and returns
- * call.
+ * Kernel probes on 32-bit x86: the trampolines. Slots, detour buffers and ftrace's call sites call
+ * them, and functions with a return probe return to one.
  *
  * trampolines_64.S has the drawings of slots, detour buffers and stacks. In 32-bit mode:
  *
  * - Pointers have 4 bytes: the code of a slot begins at 4, the first copy in a detour buffer at
  *   9.
  * - Arguments of C functions are in %eax, %edx and %ecx. A call of C preserves only %ebx, %esi
- *   and %edi; %ebp is the encoded frame pointer. %edi always has the saved flags.
+ *   and %edi; %ebp is the encoded frame pointer. %edi always has the saved flags, or -1.
  * - Segment registers are saved, but not loaded: they have the kernel's values already. In a
  *   function that loads ds or es, that may not be true. Such a function gets no detour buffers,
  *   and after the first such instruction no slots that call post_handlers. fs has the kernel's
@@ -52,7 +52,7 @@
 #endif
 .endm
 
-/* Pop the registers of struct pt_regs from bx to ax. Leaves %esp at ds, the next one. */
+/* Pop the registers of struct pt_regs from bx to ax. Leaves %esp at ds. */
 .macro KPROBE_POP_REGS
 	popl	%ebx
 	popl	%ecx
@@ -107,8 +107,8 @@
 .endm
 
 /*
- * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, of which
- * %edi has a copy, or if %edi is -1. See trampolines_64.S.
+ * Load the arithmetic flags with sahf. Jump to @popf instead if %edi is -1, or if it differs from
+ * the saved flags because a handler has changed these. See trampolines_64.S.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
@@ -189,8 +189,9 @@
 /*
  * kprobe_trampoline_popf - load all registers and the flags, and return to the pushed address
  *
- * See trampolines_64.S. Here %eax has the new stack pointer S, and its own value is at S - 12.
- * Unwinders use the encoded frame pointer until %ebp is popped.
+ * See trampolines_64.S. Here %eax has the new stack pointer S. The word at S - 12 is the saved
+ * value of %eax, which is popped before the flags. Unwinders use the encoded frame pointer until
+ * %ebp is popped.
  */
 SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movl	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP(%esp), %eax
@@ -242,8 +243,8 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
  *
  * A slot or detour buffer calls this after its copy of the instruction, if there are post_handlers.
  *
- * While they run, %esi has the address of the next instruction. If the ip in struct pt_regs differs
- * from it afterwards, a handler has redirected execution.
+ * While the post_handlers run, %esi has the address of the next instruction. If the ip in struct
+ * pt_regs differs from %esi afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -277,8 +278,8 @@ SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_SANITIZE_FLAGS .Lpost_checked
 
 	/*
-	 * A handler has caused this hit, so no post_handler is called. The hit was counted as
-	 * missed before the instruction was executed.
+	 * A handler that runs in this context has caused this hit, so no post_handler is called.
+	 * The hit was counted as missed before the instruction was executed.
 	 */
 .Lpost_missed:
 #ifdef CONFIG_PREEMPT_COUNT
@@ -298,8 +299,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * Call the pre_handlers. @several: call those of all probes in the set that have one, of which
- * there may be none. Otherwise call the pre_handler of probepoint_first().
+ * Call the pre_handlers. If @several is 1, walk the list of the probes that have one, which may be
+ * empty. If @several is 0, call the pre_handler of probepoint_first().
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -368,9 +369,10 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 /*
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  *
- * A detour buffer calls this, unless several probes have a pre_handler. If that changes, hits may
- * come here until the call is patched. Then the pre_handler that this calls is
- * probe_set_multi_pre(), which calls those of all probes.
+ * A detour buffer calls this, unless several probes have a pre_handler. When a second probe with a
+ * pre_handler is registered, hits come here until the call in the detour buffer is patched. For
+ * these, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
+ * pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=0
@@ -380,8 +382,8 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. It walks the set itself, which
- * saves a call of probe_set_multi_pre().
+ * A detour buffer calls this if several probes have a pre_handler. This trampoline calls these
+ * directly, which saves a call of probe_set_multi_pre().
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -395,8 +397,8 @@ _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 /*
  * __kretprobe_trampoline - a probed function has returned here
  *
- * kretprobe_hook() has replaced the return address with this one. The call keeps the CPU's return
- * predictor balanced, see trampolines_64.S.
+ * kretprobe_hook() has replaced the function's return address with the address of this trampoline.
+ * The call keeps the CPU's return predictor balanced, see trampolines_64.S.
  */
 	RETURN_TRAMPOLINE_BEFORE __kretprobe_trampoline
 SYM_CODE_START(__kretprobe_trampoline)
@@ -449,7 +451,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/*
 	 * Functions that the handler called may have had instances, too. They have returned, so
 	 * this instance is the first again. Store the real return address before the instance
-	 * leaves the list, so that an unwinder, even in an NMI, finds one of the two.
+	 * leaves the list, so that an unwinder, even in an NMI, finds the instance or that address.
 	 */
 	movl	%esi, PTREGS_SIZE(%esp)
 	movl	KRETPROBE_INSTANCE_next(%ebx), %eax
@@ -485,8 +487,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 .Lreturn_no_handler:
 	/*
-	 * There is no handler to call. If that is because the return probe was unregistered during
-	 * the call, let C handle the return.
+	 * The return probe has no handler, or was unregistered during the call. In the latter case
+	 * the holder's @rp is NULL: let C handle the return.
 	 */
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
@@ -515,8 +517,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	jmp	.Lreturn_given
 
 	/*
-	 * This call is not the newest on the list, has several instances, or its return probe was
-	 * unregistered: free the level, and let kretprobe_return() search the list.
+	 * The first instance on the list belongs to another call; or a bit of its fp marks a call
+	 * with several instances, or one that another tracer tracks, too; or its return probe was
+	 * unregistered. Free the level, since kretprobe_return(), which handles these, takes one.
 	 */
 .Lreturn_several:
 	movl	%ebx, TOP_LEVEL
@@ -568,9 +571,10 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 /*
  * kprobe_just_return - return to the address on top of the stack
  *
- * If a handler has removed the return address of the probed function from the stack,
- * kprobe_ftrace_move_stack() puts the handler's resume address in its place, and lets ftrace's
- * trampoline go to this return, which pops it.
+ * A handler may have popped the probed function's return address from the stack. But the graph
+ * tracer, which ftrace's trampoline calls next, expects a return address there. So
+ * kprobe_ftrace_move_stack() stores the address that the handler set in regs->ip to that stack
+ * slot, and sets regs->ip to this function. The RET pops the stored address.
  */
 SYM_FUNC_START(kprobe_just_return)
 	RET

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes on 64-bit x86: the trampolines that slots, detour buffers, ftrace and returns
- * call.
+ * Kernel probes on 64-bit x86: the trampolines. Slots, detour buffers and ftrace's call sites call
+ * them, and functions with a return probe return to one.
  *
  * A trampoline is called in the middle of any function, with nothing saved, on the function's
  * stack. It saves all registers as a trap would, so that handlers and unwinders see a struct
@@ -60,9 +60,9 @@
 	.text
 
 /*
- * Tell unwinders that the return address is the word that ends @offset bytes above @reg. @signal:
- * 1 if no call precedes the original of that address. Then unwinders look up the address itself,
- * and not the byte before it.
+ * Tell unwinders that the return address is the word that ends @offset bytes above @reg. @signal: 1
+ * if unwinders have to look up the return address itself, and not the byte before it. That is so if
+ * the address is in a slot or detour buffer: in the probed function, no call precedes it.
  */
 .macro KPROBE_HINT_WORD offset:req reg=ORC_REG_SP signal=0
 	UNWIND_HINT sp_reg=\reg sp_offset=\offset type=UNWIND_HINT_TYPE_CALL signal=\signal
@@ -86,9 +86,9 @@
 .endm
 
 /*
- * Save the registers that are below ip in struct pt_regs. Leaves %rax unchanged. All above them,
- * ss to ip, must have been pushed: the unwind hint in PUSH_REGS says that the whole struct is on
- * the stack.
+ * Save the registers that are below ip in struct pt_regs. Leaves %rax unchanged. The words above
+ * them, from ss to ip, must have been pushed: the unwind hint in PUSH_REGS says that the whole
+ * struct is on the stack.
  */
 .macro KPROBE_TRAMPOLINE_SAVE_REGS
 	pushq	$-1			/* orig_ax, as a breakpoint has it */
@@ -129,10 +129,10 @@
  * The code at @slowpath of KPROBE_TRAMPOLINE_CHECK_SLOWPATH, which continues at @back.
  *
  * Call depth tracking counts calls and returns. It does not count the call of a trampoline from a
- * slot, a detour buffer or ftrace, so the trampoline does. With it, RET is a jump to a return
- * thunk, which counts the return, and changes flags. So the trampoline must return through
- * kprobe_trampoline_popf, which counts the return before it loads the flags. It does so if %r14
- * differs from the saved flags, as -1 always does.
+ * slot, a detour buffer or ftrace, so the trampoline does. With call depth tracking, RET is a jump
+ * to a return thunk, which counts the return, and changes flags. So the trampoline must return
+ * through kprobe_trampoline_popf, which counts the return before it loads the flags.
+ * KPROBE_LOAD_FLAGS jumps there if %r14 differs from the saved flags, as -1 always does.
  */
 .macro KPROBE_TRAMPOLINE_SLOWPATH back:req
 	UNWIND_HINT_REGS
@@ -144,16 +144,19 @@
 .endm
 
 /*
- * Load the arithmetic flags; or jump to @popf, if a handler has changed the saved flags, of which
- * %r14 has a copy, if %r14 is -1, or if the CPU has no sahf. Changes %ah.
+ * Load the arithmetic flags with sahf. Changes %ah. Jump to @popf instead
+ *
+ * - if %r14, the copy of the saved flags, differs from these, since a handler has changed them;
+ * - if %r14 is -1;
+ * - if the CPU has no sahf.
  *
  * popf is slower than most of what a trampoline does. It is not needed if C code ran with the saved
  * flags, and no handler changed these: then all but the arithmetic flags still have their values.
  *
  * sahf loads the arithmetic flags from the lower byte, except the overflow flag, which is bit 3 (8)
- * of the upper byte. The cmpb sets it: the only other flags that can be set in the upper byte are
- * the trap flag, 1, and the interrupt flag, 2, so subtracting -0x78 from the byte overflows only
- * if the 8 is set. sahf does not change it.
+ * of the upper byte. The cmpb sets the overflow flag: the only other flags that can be set in the
+ * upper byte are the trap flag, 1, and the interrupt flag, 2, so subtracting -0x78 from the byte
+ * overflows only if the 8 is set. sahf does not change the overflow flag.
  *
  * An NMI or an interrupt that arrives here restores the flags that it interrupted. If a debugger
  * changes the trap flag before the trampoline returns, sahf keeps that change; popf would undo it.
@@ -306,8 +309,9 @@
  *
  * Interrupts may be on, so %rsp must be below all words that are still needed. If S is in
  * struct pt_regs or lower, as after a handler that has emulated a subtraction from the stack
- * pointer, struct pt_regs is moved below S first. Otherwise S is at least the end of struct
- * pt_regs, where the three words replace ss, sp and flags. So handlers may use all of the gap.
+ * pointer, struct pt_regs is moved below S first. Otherwise S is at or above the end of struct
+ * pt_regs, and the three words overwrite at most ss, sp and flags, which have been read by then. So
+ * handlers may use all of the gap.
  */
 SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	UNWIND_HINT_REGS
@@ -393,8 +397,8 @@ _ASM_NOKPROBE(kprobe_trampoline_popf)
  *
  * A slot or detour buffer calls this after its copy of the instruction, if there are post_handlers.
  *
- * While they run, %r13 has the address of the next instruction. If the ip in struct pt_regs
- * differs from it afterwards, a handler has redirected execution.
+ * While the post_handlers run, %r13 has the address of the next instruction. If the ip in struct
+ * pt_regs differs from %r13 afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -430,8 +434,8 @@ SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_NESTED .Lpost_take, .Lpost_missed
 
 	/*
-	 * A handler has caused this hit, so no post_handler is called. The hit was counted as
-	 * missed before the instruction was executed.
+	 * A handler that runs in this context has caused this hit, so no post_handler is called.
+	 * The hit was counted as missed before the instruction was executed.
 	 */
 .Lpost_missed:
 	KPROBE_PREEMPT_ENABLE_NO_RESCHED
@@ -449,8 +453,8 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 #ifdef CONFIG_OPTPROBES
 
 /*
- * Call the pre_handlers. @several: call those of all probes in the set that have one, of which
- * there may be none. Otherwise call the pre_handler of probepoint_first().
+ * Call the pre_handlers. If @several is 1, walk the list of the probes that have one, which may be
+ * empty. If @several is 0, call the pre_handler of probepoint_first().
  */
 .macro KPROBE_DETOUR_TRAMPOLINE several:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
@@ -523,9 +527,10 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 /*
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  *
- * A detour buffer calls this, unless several probes have a pre_handler. If that changes, hits may
- * come here until the call is patched. Then the pre_handler that this calls is
- * probe_set_multi_pre(), which calls those of all probes.
+ * A detour buffer calls this, unless several probes have a pre_handler. When a second probe with a
+ * pre_handler is registered, hits come here until the call in the detour buffer is patched. For
+ * these, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
+ * pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=0
@@ -535,8 +540,8 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. It walks the set itself, which
- * saves a call of probe_set_multi_pre().
+ * A detour buffer calls this if several probes have a pre_handler. This trampoline calls these
+ * directly, which saves a call of probe_set_multi_pre().
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -612,7 +617,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/*
 	 * Functions that the handler called may have had instances, too. They have returned, so
 	 * this instance is the first again. Store the real return address before the instance
-	 * leaves the list, so that an unwinder, even in an NMI, finds one of the two.
+	 * leaves the list, so that an unwinder, even in an NMI, finds the instance or that address.
 	 */
 	movq	%r15, FRAME_SIZE(%rsp)
 	movq	KRETPROBE_INSTANCE_next(%rbx), %rax
@@ -649,8 +654,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_REGS
 .Lreturn_no_handler:
 	/*
-	 * There is no handler to call. If that is because the return probe was unregistered during
-	 * the call, let C handle the return.
+	 * The return probe has no handler, or was unregistered during the call. In the latter case
+	 * the holder's @rp is NULL: let C handle the return.
 	 */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	je	.Lreturn_several
@@ -678,8 +683,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	jmp	.Lreturn_given
 
 	/*
-	 * This call is not the newest on the list, has several instances, or its return probe was
-	 * unregistered: free the level, and let kretprobe_return() search the list.
+	 * The first instance on the list belongs to another call; or a bit of its fp marks a call
+	 * with several instances, or one that another tracer tracks, too; or its return probe was
+	 * unregistered. Free the level, since kretprobe_return(), which handles these, takes one.
 	 */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
@@ -740,13 +746,13 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * the saved ones.
  *
  * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
- * taken finds an unusual case, the trampoline calls kprobe_ftrace_hit(), which starts again:
+ * taken finds an unusual case, the trampoline calls kprobe_ftrace_hit(), which starts again. These
+ * rules make the steps safe:
  *
- * - Preemption is disabled before per-CPU data is read. A task that was
- *   preempted before that may find a newer probepoint than the one whose call it
- *   executed, or none.
- * - RCU watches before the table is read. Only this CPU can change that, and an interrupt or an
- *   NMI restores it.
+ * - Preemption is disabled before per-CPU data is read. If the task is preempted before that, the
+ *   probepoint may be removed: the task then finds no probepoint, or a newer one at the address.
+ * - RCU must be watching before the table is read. Only this CPU can change whether RCU watches it,
+ *   and an interrupt or an NMI restores that before it returns.
  * - The table, the probepoint and the probe are valid until preemption is enabled. Each address
  *   depends on the one before it.
  * - An interrupt or an NMI may arrive at any instruction here, and call this trampoline, too. It
@@ -826,21 +832,22 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
  * no other tracer has replaced the return address. No handler runs, so it needs
  * neither struct pt_regs nor a level:
  *
- * - In the context of a running handler the hit may be missed. So this code runs
- *   only while no level of the CPU is taken. If a level is taken, even by an
- *   interrupted handler, kprobe_ftrace_trampoline decides.
+ * - A hit in the context of a running handler may have to be counted as missed. So this code tracks
+ *   the call only while no level of the CPU is taken. If a level is taken, even by a handler that
+ *   was interrupted, kprobe_ftrace_trampoline decides whether the hit is missed.
  * - An interrupt or an NMI may arrive at any instruction, and hit this or another
  *   probe. If that hit takes the cached instance, the cmpxchg here fails. When the
  *   interrupt returns, the task's list is as it was.
  * - An unwinder in an NMI that finds the trampoline's address on the stack finds the instance on
  *   the list.
- * - The set may be replaced at any time, and the address then moves to another filter. The
- *   pre_handler of the first probe shows whether the return probe is still the only probe.
+ * - Another probe may be registered at the address at any time, and ftrace then makes the function
+ *   call another trampoline. Until it does, hits still come here. The return probe is still the
+ *   only probe if the pre_handler of probepoint_first() is kretprobe_entry().
  *
  * For all other hits this restores the registers, and jumps to kprobe_ftrace_trampoline as if
  * ftrace had called that. Until it has taken the instance it changes nothing.
  *
- * Ftrace's own trampolines do not preserve %r10 and %r11 either.
+ * This code changes %r10 and %r11, as ftrace's own trampolines do.
  */
 SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	UNWIND_HINT_FUNC
@@ -916,7 +923,7 @@ SYM_CODE_START(kprobe_ftrace_return_trampoline)
 	jmp	kprobe_ftrace_trampoline
 
 #ifdef CONFIG_PREEMPTION
-	/* The task may be preempted here: save all registers, so that any unwinder can go on. */
+	/* The task may be preempted here: save all registers in a struct pt_regs for unwinders. */
 .Ltrack_resched:
 	popq	%rcx
 	popq	%rax
@@ -934,9 +941,10 @@ _ASM_NOKPROBE(kprobe_ftrace_return_trampoline)
 /*
  * kprobe_just_return - return to the address on top of the stack
  *
- * If a handler has removed the return address of the probed function from the stack,
- * kprobe_ftrace_move_stack() puts the handler's resume address in its place, and lets ftrace's
- * trampoline go to this return, which pops it.
+ * A handler may have popped the probed function's return address from the stack. But ftrace's
+ * trampoline does not load the stack pointer. So kprobe_ftrace_move_stack() stores the address that
+ * the handler set in regs->ip to the stack slot of the return address, and sets regs->ip to this
+ * function. The RET pops the stored address.
  */
 SYM_FUNC_START(kprobe_just_return)
 	ANNOTATE_NOENDBR

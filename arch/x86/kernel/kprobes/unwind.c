@@ -22,8 +22,9 @@
 #include "x86.h"
 
 /*
- * Find the probe whose handler runs with @regs, if a level of this CPU has them. The handler
- * cannot end while preemption is disabled.
+ * Search the levels of this CPU for the probe whose handler was called with @regs. Return: the
+ * probe, or NULL. That handler has called the unwinder, or was interrupted by it. So the handler
+ * does not return, and the probe stays valid, until the caller enables preemption again.
  */
 static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 {
@@ -107,7 +108,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 	return at_entry;
 }
 
-/* Is @addr the address of a trampoline, which replaces return addresses? */
+/* Is @addr the trampoline of return probes, rethook or the graph tracer? */
 static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
 #ifdef CONFIG_KRETPROBES
@@ -158,9 +159,9 @@ static unsigned long __kprobes unwind_find_return(struct unwind_state *state, un
 /**
  * x86_kprobe_recover() - translate an address on a stack to the probed text
  * @state: state of the unwinder
- * @addr: the address that it found
- * @addr_p: where it was found; the frame-pointer unwinder may pass a pointer into the registers
- *	of @state
+ * @addr: the address that the unwinder found
+ * @addr_p: where the unwinder found @addr: a stack slot, or, with frame pointers, perhaps
+ *	@state->regs->ip
  *
  * A task in a slot, or a function called from a slot, is shown in the probed function.
  *
@@ -175,9 +176,9 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 #ifdef CONFIG_UNWINDER_FRAME_POINTER
 	/*
-	 * The instruction pointer of saved registers is not a return address. If it is in a
-	 * trampoline, the ret that jumped there has popped the word that held the return
-	 * address.
+	 * The instruction pointer of saved registers is not in the stack slot of a return address.
+	 * If it is a trampoline, a ret has just jumped there: the slot that this ret popped is the
+	 * word below the saved stack pointer.
 	 */
 	if (state->regs && addr_p == &state->regs->ip) {
 		addr = x86_kprobe_regs_ip(state->regs, state->task);
@@ -199,8 +200,9 @@ unsigned long __kprobes x86_kprobe_recover(struct unwind_state *state, unsigned 
 
 /*
  * Return: the cursor with which kretprobe_find_ret_addr() continues its search of the current
- * task's instances after @instance. It is NULL, for a search from the start, if @instance is not
- * on the list: while an entry_handler runs, its instance is not on the list yet.
+ * task's instances after @instance. The cursor is the number of instances up to @instance, cast to
+ * a pointer. It is NULL, for a search from the start, if @instance is not on the list: while an
+ * entry_handler runs, its instance is not on the list yet.
  */
 static struct llist_node *__kprobes unwind_search_after(struct llist_node *instance)
 {
@@ -248,6 +250,6 @@ unsigned long __kprobes x86_recover_return(unsigned long addr, unsigned long *sl
 #ifdef CONFIG_RETHOOK
 	state.kr_cur = node;
 #endif
-	/* If rethook has no record of the address, it returns 0: keep @addr. */
+	/* The result is 0 if rethook has no record of the address. Then return @addr. */
 	return unwind_find_return(&state, addr, slot, unwind_search_after(instance)) ?: addr;
 }
