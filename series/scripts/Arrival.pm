@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The rule by which split.pl finds the step that a line of a header, a makefile or suites.sh arrives
-# with: the step of the first code that needs it, or of the file itself, if that is later.
+# split.pl splits our files into the patches of the series, which it calls steps. This module finds
+# the step with which a line of a header, a makefile or suites.sh arrives: the step of the first
+# code that needs the line, or the step of the file itself, if that is later.
 #
 # - In a header, a prototype, an inline function, a variable, a macro, a type, an enumerator or a
 #   reason arrives with the first code that has its name. That may be the file that defines it, a
@@ -44,7 +45,7 @@ sub bare
 	return split /\n/, $text, -1;
 }
 
-# names_in(LINE): the kind and the name of all that a line of code uses
+# names_in(LINE): returns "KIND NAME" for each name that a line of code uses
 sub names_in
 {
 	my ($line) = @_;
@@ -59,7 +60,7 @@ sub names_in
 	return @found;
 }
 
-# name_of(STATEMENT): the kind and the name that a statement outside of braces defines
+# name_of(STATEMENT): returns "KIND NAME" for what a statement outside of braces declares
 sub name_of
 {
 	my ($text) = @_;
@@ -74,7 +75,8 @@ sub name_of
 	return;
 }
 
-# scan_header(FILE): for each line the name that it belongs to, or undef
+# scan_header(FILE): returns, for each line of a header, "KIND NAME" of the declaration that the
+# line is part of, or undef
 sub scan_header
 {
 	my ($file) = @_;
@@ -177,7 +179,8 @@ sub statements
 	return @found;
 }
 
-# files_named(DIRECTORY, LINES, TEXT): when the last of the files arrives that the text names
+# files_named(DIRECTORY, LINES, TEXT): returns the step of the last file that arrives, of the files
+# that TEXT names; or undef if it names none. LINES are the lines of the makefile.
 sub files_named
 {
 	my ($dir, $lines, $text) = @_;
@@ -268,8 +271,8 @@ sub suites_owners
 	return @nr;
 }
 
-# find_uses(ADDED): notes for each name which lines of headers have it, and the steps of other code
-# that has it
+# find_uses(ADDED): stores in %used, for each name, [FILE, LINE] for each line of a header that uses
+# it, and the step of each line of other code that uses it
 sub find_uses
 {
 	my ($added) = @_;
@@ -306,7 +309,8 @@ sub line_step
 	return max($arrives{$file}, $claimed{$file}[$i] // 0, defined $mine ? $step{$mine} // $LATE : 0);
 }
 
-# first_use(NAME [, FILE]): the step of the first code that has it, or of the first in the file
+# first_use(NAME [, FILE]): returns the first step in which code uses the name. With FILE, only uses
+# in that header count.
 sub first_use
 {
 	my ($name, $file) = @_;
@@ -316,7 +320,8 @@ sub first_use
 	return min($LATE, map { ref $_ ? line_step(@$_) : $_ } @uses);
 }
 
-# step_of(NAME): the step that it arrives with, as far as the steps of other names are known
+# step_of("KIND NAME"): returns the step with which the declaration of NAME has to arrive, according
+# to the steps that %step has so far for the lines that use NAME
 sub step_of
 {
 	my ($mine) = @_;
@@ -339,7 +344,7 @@ sub step_of
 	return $kind eq 'forward' ? first_use("type $name", $members[0]) : first_use($mine);
 }
 
-# find_steps(BASE): computes the step of each name: moves names to earlier steps until none changes
+# find_steps(BASE): computes the step of each name. Moves names to earlier steps until none changes.
 sub find_steps
 {
 	my ($base) = @_;
@@ -347,8 +352,8 @@ sub find_steps
 	my $changed;
 
 	%step = ();
-	# Other code of the base kernel may need what the base kernel's header has: that arrives
-	# with the header.
+	# Other code of the base kernel may use names that the base kernel's version of a header
+	# has, too. So these arrive with the header.
 	for my $file (grep { defined $base->{$_} } keys %of) {
 		my %known = map { $_ => 1 } map { /\b(\w+)\b/g } bare($base->{$file});
 
@@ -358,8 +363,9 @@ sub find_steps
 			$step{$mine} = $arrives{$file} if !grep { !$known{$_} } @names;
 		}
 	}
-	# A name that no code has arrives with its file, and such a member with its type. Its own
-	# lines may need other names, so look at all steps again.
+	# First compute the steps of names that other code uses. Then let names without a user
+	# arrive with their file, and members without a user with their type. The lines of these may
+	# use other names, so compute all steps again each time.
 	for my $unnamed (qr/^none/, qr/^(?:word|type|forward|file)/, qr/^/) {
 		for my $mine (grep { /$unnamed/ && !defined $step{$_} } keys %all) {
 			my ($kind, $type) = split ' ', $mine;
@@ -380,11 +386,12 @@ sub find_steps
 	return;
 }
 
-# owners(FINAL, ARRIVES, BASE, ADDED, CLAIMED): for each file of which lines arrive later than the
-# file itself, the step of each line, or undef if it arrives with the file
+# owners(FINAL, ARRIVES, BASE, ADDED, CLAIMED): returns, for each file with lines that arrive later
+# than the file itself, the step of each line; undef for a line that arrives with the file
 #
-# FINAL has the files, ARRIVES the step of each, BASE the base kernel's files, and ADDED [step,
-# text] of what edits add. CLAIMED has steps before which lines do not arrive.
+# FINAL has the text of each file, ARRIVES the step of each file, BASE the base kernel's files, and
+# ADDED [step, text] for what edits add. CLAIMED has, for lines that a Lines: entry names, the first
+# step with which each may arrive.
 sub owners
 {
 	my ($final, $at, $base, $added, $claimed) = @_;

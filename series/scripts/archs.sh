@@ -7,7 +7,7 @@
 #
 #	series/scripts/archs.sh [ARCH...]
 #
-# ARCH is the variant of an architecture; without it, all of these variants are tested.
+# ARCH is a variant for another architecture: arm64, s390, riscv, arm or powerpc; default: all five.
 # TESTS="TEST..." runs only these tests. REUSE=1 takes the results of the base kernel from an
 # earlier run of the same tests. The table is left in out/log/archs.txt.
 #
@@ -29,8 +29,8 @@ done
 
 read -ra tests <<<"${TESTS:-}"
 if [ ${#tests[@]} -eq 0 ]; then
-	# Leave out tests that need other programs than busybox: the host's do not run in these
-	# guests.
+	# Leave out tests that need other programs than busybox: the host's programs do not run in
+	# these guests.
 	mapfile -t tests < <(test_programs "$TOP")
 	tests+=(clients-dynevents clients-events)
 fi
@@ -55,7 +55,7 @@ run_tests()
 	local results=$OUT/log/archs-$1.results append=${APPEND:-} clean=1/0/0
 
 	case $variant in
-	# Leave out cases that crash the base kernel.
+	# kretprobes_kunit leaves out cases that crash the base kernel.
 	stock-*) append+=" kretprobes_kunit.spare=1" ;;
 	esac
 	: >"$results"

@@ -135,8 +135,8 @@ offered()
 	esac
 }
 
-# options: prints the options that select the new core. In some steps it cannot be selected together
-# with the function tracer: then they turn that off.
+# options: prints the options that select the new core, and, in steps where that excludes the
+# function tracer, the options that turn the tracer off
 options()
 {
 	printf 'CONFIG_%s=y\n' EXPERT PROBEPOINTS
@@ -167,7 +167,7 @@ set_up()
 		"$compiler" --version
 	} | sha256sum)
 	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] || return 0
-	# errexit is off here: the caller tests the status.
+	# bash ignores errexit here, since the caller tests the status: join the commands with &&.
 	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig &&
 		cat "$build/fragments" >>"$build/.config" &&
 		kmake olddefconfig &&
@@ -191,8 +191,8 @@ part()
 	done
 }
 
-# old_core: does this configuration build the base kernel's core? That is kernel/kprobes.c until ours
-# arrives next to it, and kernel/kprobes_old.c from then on.
+# old_core: does this configuration build the base kernel's core? That is kernel/kprobes.c until the
+# step that adds ours, and kernel/kprobes_old.c from then on.
 old_core()
 {
 	[ -e "$tree/kernel/kprobes_old.c" ] || [ ! -e "$tree/kernel/kprobes/" ] || return 1
@@ -257,15 +257,15 @@ objects_of()
 			"arch/$srcarch/kernel/probes/" samples/kprobes/; do
 			[ ! -e "$tree/$file" ] || echo "$file"
 		done
-		# all_defined looks at these as well.
+		# all_defined reads these objects as well.
 		! has KPROBE_EVENTS || echo kernel/trace/trace_kprobe.o
 		[ "$srcarch" != x86 ] || echo arch/x86/kernel/traps.o
 		echo kernel/exit.o
 	fi
 }
 
-# our_warnings: prints the warnings in the log about files of kprobes, except files that are
-# still the base kernel's, perhaps under another name; fails if there are none.
+# our_warnings: prints the warnings in the log about files of kprobes; fails if there are none.
+# Leaves out warnings about files that are still the base kernel's, perhaps under another name.
 our_warnings()
 {
 	local line file found=1
@@ -306,8 +306,8 @@ run_objects()
 	compile "$1" "$dir/objects-$1-new" new
 }
 
-# all_selected: fails if the configuration lacks what a bisection of kprobes, of their clients or of
-# tracers needs, although the variant asks for it
+# all_selected: fails if the variant asks for kprobes, a client of kprobes or a tracer, but Kconfig
+# turns that off at this step: then nobody could bisect a bug of that feature
 all_selected()
 {
 	local name bad=0
@@ -460,8 +460,8 @@ boot_only()
 }
 
 # key_of STAGE: prints a hash of all files of the step's tree that this stage can depend on. A stage
-# need not run again while its hash is the same. With TESTS=new, guests also depend on the files of
-# the step before.
+# need not run again while its hash is the same. With TESTS=new, the files of the step before decide
+# which tests are new, so the hash for guests includes these, too.
 key_of()
 {
 	local step of=("$commit")
@@ -489,7 +489,7 @@ try()
 	log=$dir/log/$(printf '%02d' "$n")-${what// /-}.log
 	mkdir -p "$dir/log"
 	lay "$commit"
-	# errexit has no effect in a condition: run the stage in a subshell, and test its status
+	# bash ignores errexit in a condition: run the stage in a subshell, and test its status
 	# afterwards.
 	set +e
 	(set -e; "run_$1" "${@:2}") >"$log.said" 2>&1

@@ -18,7 +18,7 @@ set -euo pipefail
 [ $# -gt 0 ] || set -- attach_probe bpf_cookie fentry_fexit fentry_test fexit_sleep fexit_test \
 	fill_link_info get_func_args_test get_func_ip_test 'kprobe_multi*' missed modify_return \
 	module_attach perf_link recursion test_overhead trampoline_count
-# Their sources. bpf_cookie.c calls functions of the last two files.
+# The sources of these tests. bpf_cookie.c calls functions of the last two files.
 files=({attach_probe,bpf_cookie,fentry_fexit,fentry_test,fexit_sleep,fexit_test,fill_link_info}.c
 	{get_func_args_test,get_func_ip_test,kprobe_multi_test,kprobe_multi_testmod_test,missed}.c
 	{modify_return,module_attach,perf_link,recursion,test_overhead,trampoline_count}.c
@@ -45,9 +45,9 @@ copy_sources()
 		"$dir/src"
 	rsync -a "${files[@]/#/$bpf/prog_tests/}" "$dir/src/$bpf/prog_tests/"
 	rsync -a "${programs[@]/#/$bpf/progs/}" "$dir/src/$bpf/progs/"
-	# The kernel has no network namespaces, but test_progs restores its own after each test. The
-	# kernel has no block layer either, so let the test that overrides the result of
-	# should_fail_bio() take another function.
+	# The kernels bpf and stock-bpf have no network namespaces, but test_progs would switch back
+	# to its own one after each test: leave that out. They have no block layer either: let the
+	# test that overrides the result of should_fail_bio() override another function.
 	sed -i 's,/proc/self/ns/net,/dev/null,; s,setns(env\.saved_netns_fd.*) ==,0 ==,' \
 		"$dir/src/$bpf/test_progs.c"
 	sed -i 's,"should_fail_bio","__x64_sys_sethostname",' \
@@ -65,8 +65,8 @@ run_make()
 	}
 }
 
-# build_module VARIANT: builds bpf_testmod.ko, again if vmlinux is newer: the module's BTF refers to
-# the kernel's types by number, and make does not know of this dependency.
+# build_module VARIANT: builds bpf_testmod.ko; builds it again if vmlinux is newer, since the
+# module's BTF refers to the kernel's types by number, and make does not know of this dependency
 build_module()
 {
 	local module=$dir/$1/bpf_testmod

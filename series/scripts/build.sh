@@ -23,8 +23,8 @@ case $variant in
 stock-*)
 	tree=$OUT/linux-stock
 	"$TOP/series/scripts/prepare.sh" --stock
-	# The fragments are taken from out/linux, where they are adapted to this base kernel: make
-	# that, too.
+	# For another base kernel than the default, the configuration's fragments are taken from
+	# out/linux, where they are adapted to it: make out/linux, too.
 	[ -z "$ADAPTIONS" ] || "$TOP/series/scripts/prepare.sh"
 	;;
 *)
@@ -35,8 +35,8 @@ esac
 
 lock "build-$variant"
 need_packages "${BUILD_PACKAGES[@]}"
-# Newer kernels generate a header by an awk script that other awks than gawk get wrong, without
-# an error.
+# A newer base kernel than the default generates a header with an awk script. Other awks than gawk
+# generate a wrong header, without an error.
 [ -z "$ADAPTIONS" ] || need_packages gawk
 # pahole makes BTF from the compiler's DWARF.
 case ${variant#stock-} in

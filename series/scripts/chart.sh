@@ -3,8 +3,8 @@
 #
 # Draws Documentation/trace/kprobes-cost.svg, the chart in the manual and in README.md, from the
 # table under "Probe overhead" in the manual. Run it when that table has changed. A comment in the
-# file has the figures that were drawn. With `check`, draws nothing, and prints which figures differ
-# from the table.
+# svg file has the figures that were drawn. With `check`, the script draws nothing, and prints which
+# of these figures differ from the table.
 #
 #	series/scripts/chart.sh [check]
 

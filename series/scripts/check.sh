@@ -13,7 +13,7 @@ set -euo pipefail
 need_packages shellcheck sparse perl gcc libc6-dev make gawk binutils python3-sphinx coccinelle
 "$TOP/series/scripts/build.sh" default config
 
-# verdict NAME LOG: the check has passed if its log is empty
+# verdict NAME LOG: reports that a check has passed if its log is empty, or else that it has failed
 verdict()
 {
 	if [ -s "$2" ]; then
@@ -62,7 +62,8 @@ log=$OUT/log/hitpath.log
 : >"$log"
 # hitpath.pl reads objects of other subsystems, too. Without a complete build, it would skip these.
 "$TOP/series/scripts/build.sh" default
-# Only the variant power has the code that a CPU executes when it resumes.
+# Only the kernel of the variant power has the code that a CPU executes when it resumes from a sleep
+# state.
 for build in "$OUT"/build/{default,i386,power}; do
 	[ -e "$build/vmlinux" ] || [ "${build##*/}" = default ] || continue
 	"$TOP/series/scripts/hitpath.pl" "$build" >>"$log" 2>&1 ||

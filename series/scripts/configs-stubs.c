@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compiled by series/scripts/configs.sh in every configuration: these functions can be called
- * in all of them.
+ * series/scripts/configs.sh compiles this file in every configuration for x86, to check that all of
+ * these functions, or empty stubs of them, can be called in each.
  */
 #include <linux/kprobes.h>
 #include <asm/unwind.h>

@@ -5,7 +5,7 @@
 # architectures that have kprobes, with Debian's cross compilers. Compiles objects only, and links
 # no kernel. A warning of the compiler or of objtool counts as an error. So does a symbol of kprobes
 # that two objects define, or that an object needs and no object defines. Debian has no compiler for
-# csky, so clang, which knows the sizes of its types, parses the sources instead.
+# csky, so clang, which knows the sizes of csky's types, only parses the sources.
 #
 #	series/scripts/configs.sh [x86 | cross] [CONFIGURATION...]
 #	series/scripts/configs.sh quick
@@ -37,7 +37,7 @@ no_unwind="arch/x86/kernel/traps.o arch/x86/mm/fault.o kernel/fork.o kernel/exit
 users="$no_unwind arch/x86/kernel/unwind_orc.o"
 frame="$no_unwind arch/x86/kernel/unwind_frame.o"
 guess="$no_unwind arch/x86/kernel/unwind_guess.o"
-# objects of other subsystems that hitpath.pl reads
+# Our objects, and objects of other subsystems that hitpath.pl reads
 entry="$ours kernel/fork.o kernel/entry/common.o kernel/context_tracking.o arch/x86/kernel/traps.o
 	arch/x86/kernel/alternative.o"
 rethook="arch/x86/kernel/rethook.o kernel/trace/rethook.o kernel/trace/fprobe.o"
@@ -46,7 +46,7 @@ events="kernel/trace/trace_kprobe.o"
 
 tracer="FTRACE FUNCTION_TRACER DYNAMIC_FTRACE"
 bits32="!64BIT !UNWINDER_ORC"
-# With EXPERT, allnoconfig turns these off.
+# With EXPERT, allnoconfig turns these options off, so each configuration has to select them.
 parts="KPROBES_EXPLAIN KPROBES_FAULT_HANDLER KPROBES_DISABLE_SELF"
 no_parts=${parts//KPROBES/!KPROBES}
 base_x86="64BIT EXPERT SMP MODULES MODULE_UNLOAD KPROBES $parts KALLSYMS PRINTK BUG JUMP_LABEL DEBUG_KERNEL
@@ -62,7 +62,7 @@ config()
 
 config no-kprobes "!KPROBES $no_parts" "$users"
 config no-kprobes-fprobe "$tracer !KPROBES $no_parts FPROBE" "$users $fprobe"
-# On a newer base, i386 has no fprobe.
+# On a newer base kernel than the default, i386 has no fprobe.
 fprobe32=FPROBE objects32=$fprobe
 if [ "$BASE" = "$DEFAULT_BASE" ]; then
 	config i386-fprobe "$tracer $bits32 !KPROBES $no_parts DYNAMIC_FTRACE_WITH_REGS FPROBE
@@ -101,7 +101,7 @@ config clang "$clang" "$ours $users $fprobe $events"
 config clang-cfi "$clang CFI_CLANG" "$ours $users $fprobe $events"
 config clang-lto "$clang LTO_CLANG_THIN CFI_CLANG" "$ours $users $fprobe $events"
 config clang-kmsan "$tracer KMSAN PREEMPT_NONE" "$entry mm/kmsan/hooks.o mm/kmsan/instrumentation.o"
-# The configuration that the others are variations of
+# The configuration with all clients of kprobes, of which the other ones for x86 are variations
 config all "$tracer KPROBE_EVENTS FPROBE" "$ours $users $fprobe $events"
 
 base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DEBUG_FS PROC_FS SYSFS
@@ -238,12 +238,13 @@ configure()
 	return $bad
 }
 
-# symbols OBJECT...: prints symbols of kprobes that an object needs and none has, or that two have
+# symbols OBJECT...: prints symbols of kprobes that an object needs and no object defines, or that
+# two objects define
 symbols()
 {
 	"$nm" -u "$@" | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -E '(^|_)(k(ret)?|j)probes?(_|$)|insn_(slot|page)|optinsn|rethook|wait_for_kprobe|^fprobe' |
-		# Leave out symbols that the linker or a file that is not compiled here defines.
+		# Leave out symbols that the linker defines, or a file that is not compiled here.
 		grep -vxE '__(start|stop)_kprobe_blacklist|__kprobes_text_(start|end)|__tracepoint.*|.*trace_kprobe.*' \
 			>"$build/needed" || return 0
 	"$nm" -g --defined-only "$@" | awk 'NF == 3 { print $2, $3 }' >"$build/given"
@@ -262,8 +263,8 @@ as_in()
 	shift 3
 	cmd=$(sed -n 's/^savedcmd_[^ ]* := //p' "$dir/${object%/*}/.${object##*/}.cmd" | head -n 1)
 	[ -n "$cmd" ] || { echo "$object was not built in ${dir#"$TOP"/}"; return 1; }
-	# Remove what follows the compiler's command, and its options for the dependencies and the
-	# files.
+	# Remove what follows the compiler's command, and its options for the dependency file, the
+	# output and the source.
 	cmd=$(sed 's/ ; .*//; s/-Wp,-MMD,[^ ]*//; s/ -c -o .*//' <<<"$cmd")
 	(cd "$dir" && eval "$cmd $* -c -o '$build/as-in.o' '$source'")
 }
@@ -273,11 +274,11 @@ parse_csky()
 {
 	local gen=$build/include/generated dir source flags bad=0
 
-	# There is no compiler, so this fails, but only after the headers have been made.
+	# Without a compiler for csky, make fails here, but only after it has made the headers.
 	kmake -s asm-generic include/generated/utsrelease.h || true
 	sed -n 's/^CONFIG_HZ=//p' "$build/.config" | bc -q "$tree/kernel/time/timeconst.bc" \
 		>"$gen/timeconst.h"
-	# Any values do: no code is generated.
+	# These values need not be right, since clang generates no code.
 	printf '#define %s\n' 'NR_PAGEFLAGS 24' 'MAX_NR_ZONES 3' 'NR_CPUS_BITS 2' \
 		'SPINLOCK_SIZE 4' 'LRU_GEN_WIDTH 0' '__LRU_REFS_WIDTH 0' >"$gen/bounds.h"
 	: >"$gen/asm-offsets.h"
@@ -315,7 +316,7 @@ compile()
 	local undef=$build/undef.h sym files flags=()
 
 	[ "$1" != csky ] || { parse_csky; return; }
-	# Options with a - have to be undefined for the makefiles as well.
+	# Undefine options with a - in the sources, and for the makefiles.
 	for sym in $(tr -s ' \t' '\n' <<<"${options[$1]}" | sed -n 's/^-/CONFIG_/p'); do
 		echo "#undef $sym" >"$undef"
 		flags+=("KCFLAGS=-include $undef" "KAFLAGS=-include $undef" "$sym=")
@@ -395,7 +396,7 @@ quick_all()
 
 	build=$OUT/build/configs
 	mkdir -p "$build"
-	# Compile them once, so that kbuild has saved the commands.
+	# Compile all objects normally once: kbuild saves the commands, which as_in() reads.
 	(
 		lock build-default
 		# shellcheck disable=SC2086 # words

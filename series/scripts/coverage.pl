@@ -1,11 +1,12 @@
 #!/usr/bin/env perl
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For coverage.sh, which describes the files:
+# coverage.sh runs this, and describes the files:
 #	coverage.pl TREE MEASURED LINES BRANCHES [all]	reads gcov's output; writes which lines and
 #							branches were executed, or all
 #	coverage.pl TREE report DIRECTORY EXCEPTIONS	prints what no script executes
-# MEASURED lists the files that are measured as a whole, and FILE:LINE for single lines of others.
+# MEASURED has a line FILE for each file that is measured as a whole, and FILE:LINE for each single
+# line that is measured in another file.
 
 use strict;
 use warnings;
@@ -62,7 +63,7 @@ sub read_gcov
 }
 
 my %sources;
-# source FILE:LINE: the text of the line, and the name of the function that it is in
+# source FILE:LINE: returns the text of the line, and the name of the function that it is in
 sub source
 {
 	my ($at) = @_;
@@ -80,9 +81,9 @@ sub source
 	return @{$sources{$file}[$line]};
 }
 
-# nothing_alone DONE, SCRIPTS: returns the scripts that do nothing alone: another script executes
-# each of their lines, too, or finds each of their mutants. For each line or mutant, DONE has {
-# script => 1 } for the scripts that execute or find it.
+# nothing_alone DONE, SCRIPTS: returns the scripts that are never the only one: another script
+# executes each of their lines, too, or finds each of their mutants. For each line or mutant, DONE
+# has { script => 1 } for the scripts that execute the line or find the mutant.
 sub nothing_alone
 {
 	my ($done, @scripts) = @_;
@@ -95,8 +96,9 @@ sub nothing_alone
 	return grep { !$alone{$_} } @scripts;
 }
 
-# ranges MISSING, ALL: joins lines that no script executes to ranges. A range is in one function,
-# and no compiled line within it was executed. MISSING and ALL are references to sorted lists.
+# ranges MISSING, ALL: joins adjacent lines of MISSING, which no script executes, to ranges. Returns
+# [FIRST, '-LAST', LAST] for each. A range stays within one function, and spans no line of ALL, the
+# compiled lines, that is not in MISSING. Both are references to sorted lists.
 sub ranges
 {
 	my ($missing, $all) = @_;

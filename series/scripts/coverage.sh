@@ -6,17 +6,18 @@
 #
 #	series/scripts/coverage.sh VARIANT [TEST...]
 #
-# With TEST, measures only these scripts. Results are kept until the kernel, the script, or a module
-# that the script names changes. gcov's counters are in our objects, and in the objects of files
-# that we edit; assembly is not measured. Builds are in out/coverage/build, results in
+# With TEST, measures only these scripts. A script's results are kept until the kernel, the script,
+# or a module that the script names changes. gcov's counters are in our objects, and in the objects
+# of files that we edit; assembly is not measured. Builds are in out/coverage/build, results in
 # out/coverage/VARIANT:
 #	lines/SCRIPT.txt	FILE:LINE, executed by the script at least once
 #	branches/SCRIPT.txt	FILE:LINE:N, taken by the script; gcov numbers a line's branches and
 #				calls
-#	all-lines.txt, all-branches.txt		all that are compiled
-#	report.txt		what is printed
-# Of files that we edit, only lines that the edits add are in there. SCRIPT@GUEST is the script in a
-# guest of its own, see guests.sh, with its boot; `boot` is the boot of the first guest.
+#	all-lines.txt, all-branches.txt		all compiled lines and branches
+#	report.txt		what the script prints
+# Of files that we edit, these have only the lines that the edits add. SCRIPT@GUEST is what a script
+# and the boot execute in a guest of its own, see guests.sh; `boot` is what the boot of the first
+# guest executes.
 
 set -euo pipefail
 export COVERAGE=y
@@ -44,16 +45,16 @@ changed_lines()
 	done
 }
 
-# gcov_of DIRECTORY...: prints what gcov makes of the counters in there. Without counters, gcov
-# prints all compiled lines, as not executed.
+# gcov_of DIRECTORY...: prints gcov's output for the counters in these directories. Without
+# counters, gcov prints all compiled lines as not executed.
 gcov_of()
 {
 	find "$@" -name '*.gcda' -o -name '*.gcno' -type f | sort |
 		(cd "$build" && xargs -r -d '\n' -n 1 gcov -b -c -t 2>/dev/null)
 }
 
-# stamp SCRIPT: prints a hash of what its result depends on: the kernel, the script, and the modules
-# that the script names
+# stamp SCRIPT: prints a hash of all that the script's result depends on: the kernel, the script,
+# and the modules that the script names
 stamp()
 (
 	cd "$TOP/$SELFTESTS"
@@ -76,7 +77,8 @@ is_measured()
 	[ "$(cat "$dir/stamps/$1" 2>/dev/null)" = "$(stamp "${1%@*}")" ]
 }
 
-# keep NAME DIRECTORY...: makes the results of a script from the counters of a guest
+# keep NAME DIRECTORY...: makes the results NAME, a SCRIPT or SCRIPT@GUEST, from the counters in
+# these directories
 keep()
 {
 	local name=$1
@@ -121,8 +123,8 @@ end_guest()
 trap end_guest EXIT
 trap 'exit 130' INT TERM HUP
 
-# guest NAME VARIANT ARGUMENT...: runs a guest with those tests among the ARGUMENTs that are not
-# measured yet
+# guest NAME VARIANT ARGUMENT...: runs a guest with the tests among the ARGUMENTs that are asked for
+# and not measured yet; ARGUMENTs that begin with - are options of guest.sh
 guest()
 {
 	local name=$1 at=@$1 arg todo=() options=()

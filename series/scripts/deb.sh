@@ -10,8 +10,8 @@
 #
 # CONFIG=	the kernel's configuration: a file, `debian` or `debian-cloud`; default: that of
 #		the running kernel if /boot has it, else `debian`
-# LSMOD=	a file with the output of lsmod: only these of the modules
-# FULL=1	also the options that tests and users of kprobes need
+# LSMOD=	a file with the output of lsmod: build only the modules that it lists
+# FULL=1	also select the options that tests and users of kprobes need
 # LOCALVERSION=	the end of the kernel's version, default -kprobes
 
 set -euo pipefail
@@ -25,7 +25,8 @@ build=$dest/build
 tree=$OUT/linux
 log=$OUT/log/deb.log
 suffix=${LOCALVERSION:--kprobes}
-# kbuild would append the variable once more, to the version that already ends in it.
+# configure() stores the suffix in the configuration. kbuild would append this variable to the
+# version as well.
 unset LOCALVERSION
 
 # What tracefs, perf and BPF as users of kprobes need, in addition to the selftests' own `config`
@@ -70,7 +71,7 @@ debian_config()
 	xz -dk "$config.xz"
 }
 
-# find_config: sets config to the configuration that is asked for
+# find_config: sets config to the file of the configuration that CONFIG= asks for
 find_config()
 {
 	local running
@@ -110,7 +111,8 @@ configure()
 	say "configuring, from ${config#"$TOP"/}"
 	cp "$config" "$build/.config"
 	set_option --set-str LOCALVERSION "$suffix" -d LOCALVERSION_AUTO
-	# A distribution's configuration names files with keys that only its own source tree has.
+	# A distribution's configuration names files with keys that only the distribution's source
+	# tree has: leave them out.
 	for name in SYSTEM_TRUSTED_KEYS SYSTEM_REVOCATION_KEYS MODULE_SIG_KEY; do
 		value=$(sed -n "s/^CONFIG_$name=\"\(.*\)\"/\1/p" "$build/.config")
 		[ -z "$value" ] || [ -e "$tree/$value" ] || [ "$value" = certs/signing_key.pem ] ||
@@ -154,8 +156,8 @@ time_of()
 	fi
 }
 
-# packages: runs bindeb-pkg, but only for the image and the headers, without the packages of
-# debugging symbols and of linux-libc-dev
+# packages: runs bindeb-pkg for the image and the headers only, and not for debugging symbols and
+# linux-libc-dev
 packages()
 {
 	local revision rc
@@ -208,8 +210,8 @@ tests_package()
 	) | grep -v '\.\(k\?o\|cmd\|mod\|mod\.c\)$' | LC_ALL=C sort -u >"$work/list"
 	rsync -rpc --files-from="$work/list" "$tree/" "$work/tree/"
 	{
-		# clients-*.sh run tests of ftrace. The list of tests to run is that of the
-		# directory that is installed last.
+		# clients-*.sh run tests of ftrace, so install these, too. Install kprobes last: the
+		# list of tests to run is that of the directory that is installed last.
 		install_selftests ftrace && install_selftests kprobes &&
 			make -C "$headers" M="$work/tree/samples/kprobes" -j"$(nproc)" \
 				"${samples[@]}" modules

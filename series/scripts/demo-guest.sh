@@ -15,7 +15,7 @@ failed=
 exec 7>/dev/kmsg
 mark() { echo "demo: $1" >&7; }
 
-# during WORK MODULE: runs WORK, and prints what the module has printed during it
+# during WORK MODULE: runs the function WORK, and prints what the module logs in that time
 runs=0
 during()
 {
@@ -55,8 +55,8 @@ open_files()
 	done
 }
 
-# wait_for_jump: waits until the probe is listed as one without a trap. The optimiser writes the jump
-# once no task can be in the instructions that it covers.
+# wait_for_jump: waits until the list shows that ftrace or a jump, and not a breakpoint, leads to
+# the probe. The optimiser writes a jump once no task can be in the instructions that it overlaps.
 wait_for_jump()
 {
 	i=0
@@ -66,8 +66,9 @@ wait_for_jump()
 	done
 }
 
-# show MODULE WORK PATTERN HITS WORDS: runs WORK with the module's probe in place and prints what is
-# listed and logged, then removes the module, runs WORK again, and counts hits: there must be none
+# show MODULE WORK PATTERN HITS WORDS: runs WORK with the module's probe in place, and prints the
+# list of probes and what is logged. Logged lines that match PATTERN are hits: at least HITS are
+# expected. Then removes the module, and runs WORK again: now a hit is an error.
 show()
 {
 	wait_for_jump
@@ -90,7 +91,7 @@ echo "Entry of a function     # modprobe kprobe_example symbol=kernel_clone"
 modprobe kprobe_example symbol=kernel_clone
 show kprobe_example start_processes ': before ' 5 "as 5 processes start"
 
-# Find a later instruction: try offsets until the kernel accepts one.
+# Find an instruction within the function: try offsets until the kernel accepts one.
 offset=8
 while ! modprobe kprobe_example symbol=do_sys_openat2 offset=$offset 2>/dev/null; do
 	offset=$((offset + 1))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds a small kernel, boots it in QEMU, and shows probes in it, see demo-guest.sh. Takes the
-# kernel of `default` instead if that is up to date and the small one was not built.
+# Builds a small kernel, boots it in QEMU, and shows probes in it, see demo-guest.sh. If the small
+# kernel was not built yet, but that of the variant default is up to date, uses the latter instead.
 #
 #	series/scripts/demo.sh [VARIANT]
 
@@ -16,8 +16,8 @@ if [ -z "$variant" ]; then
 	[ -e "$OUT/build/demo/.built" ] ||
 		[ ! "$OUT/build/default/.built" -nt "$OUT/linux/.series/changed" ] || variant=default
 fi
-# Collect the packages that all scripts below need, so that doctor.sh says before the build what
-# cannot be installed.
+# Collect the packages that all scripts below need, so that doctor.sh reports what cannot be
+# installed before the build begins.
 packages=("${BASIC_PACKAGES[@]}")
 command -v qemu-system-x86_64 >/dev/null || [ -n "${QEMU:-}" ] || packages+=(qemu-system-x86)
 if [ ! -e "$OUT/linux/.series/source" ] && [ -z "${KERNEL_SRC:-}$ADAPTIONS" ]; then
@@ -37,8 +37,8 @@ if [ "$variant" = demo ]; then
 fi
 "$TOP/series/scripts/guest.sh" "$variant" -c series/scripts/demo-guest.sh
 
-# cost ROW: prints the figures of a row of the table in the manual or, for another base kernel, in
-# the reference
+# cost ROW: prints the figures of a row of the table in the manual; for another base kernel than the
+# default, of the table in the reference
 cost()
 {
 	local page=kprobes heading='this kernel  Linux 6.12'

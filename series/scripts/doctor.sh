@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Says what `make demo` and `make test` lack on this machine, before they begin. Installs nothing.
+# Reports what this machine lacks for `make demo` and `make test`, before they begin. Installs
+# nothing.
 #
 #	series/scripts/doctor.sh [PACKAGE...]
 #
 # Without PACKAGEs, looks for all that `make test` needs, and also prints what it finds. demo.sh
-# passes the PACKAGEs that the demo needs, and its variant in DOCTOR_VARIANT=: then the script looks
-# for these only, and prints only what will fail.
+# passes the PACKAGEs that the demo needs, and the variant in DOCTOR_VARIANT=: then the script
+# checks only these packages and the space for that variant, and prints only what will fail.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh

@@ -5,14 +5,17 @@
 # out/patches/SERIES, each with a cover letter. They apply one after the other, in the order of
 # their names. The patches in series/messages/6-kept follow them, but are not to be sent, and are
 # written to out/patches-kept. series/messages has the messages, and says which files and parts of
-# files arrive with each: see series/scripts/split.pl. series/covers has the cover letters.
+# files each patch adds: see series/scripts/split.pl. series/covers has the cover letters.
 #
 #	series/scripts/export.sh [--check]
 #
-# With --check it writes nothing, and prints only errors. It checks that all that a step names
-# exists, that each file belongs to a step, that the last step is the same as out/linux, also when
-# git am applies the patches, that the limits below are kept, and that get_maintainer.pl names a
-# person for each patch.
+# With --check it writes nothing, and prints only errors. A step is a patch of the series. The
+# script checks that
+#
+# - all files and edits that a step names exist, and each file belongs to a step;
+# - the tree after the last step is out/linux, also when git am applies the patches;
+# - the limits below are kept;
+# - get_maintainer.pl names a person for each patch.
 #
 # out/series is a repository with the steps as commits, a branch for each series, and only the
 # files that the series change. bisect.sh uses it.
@@ -21,8 +24,8 @@ set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What reviewers can be asked to read: patches in a series, lines that a patch adds and removes, and
-# lines of a cover. A patch may have more lines if its message has a line `Large: WHY`.
+# Limits for the sake of reviewers: patches in a series, lines that a patch adds and removes, and
+# lines of a cover letter. A patch may have more lines if its message has a line `Large: WHY`.
 MOST=25 MOST_LINES=1500 MOST_COVER=150
 # The series of patches that are not sent to the kernel's maintainers: see series/README.md
 KEPT=6-kept
@@ -49,7 +52,7 @@ repo=$work/repo
 
 in_repo() { git -C "$repo" "$@"; }
 
-# The first table of the manual's section on costs, without the markup
+# table: prints the first table of the manual's section on costs, without the markup
 table()
 {
 	awk -v title="Probe overhead" '
@@ -64,8 +67,8 @@ table()
 			END { exit !done }'
 }
 
-# cover SERIES VERSION COUNT: prints its cover letter: the file in series/covers, with the manual's
-# table of costs. The first line is the subject.
+# cover SERIES VERSION COUNT: prints the cover letter of a series: the file in series/covers, with
+# the manual's table of costs in it. The first line is the subject.
 cover()
 {
 	local line
@@ -106,18 +109,20 @@ in_repo config user.email "$(git -C "$TOP" config user.email || id -un)"
 in_repo config core.autocrlf false
 in_repo config gc.auto 0
 
-# split.pl calls this with the number of a step, the file that has its message, and its name.
+# split.pl runs this script with the number of a step, the file with the step's commit message, and
+# the step's name. 0 is the base kernel.
 cat >"$work/commit" <<'END'
 #!/bin/bash
 set -euo pipefail
 git add -A
 if [ "$1" -eq 0 ]; then
-	# The same files give the same commit, in any clone.
+	# With a fixed date and author, the same files give the same commit in any clone.
 	GIT_AUTHOR_DATE=2000-01-01T00:00:00Z GIT_COMMITTER_DATE=2000-01-01T00:00:00Z \
 		git -c user.name=base -c user.email=base commit -q -m base
 	git tag base
 else
-	# Another base kernel may have all changes of a step already. Then the step has no commit.
+	# With ADAPTIONS, the base kernel is a newer one, which may have all changes of the step
+	# already: make no commit. Otherwise, a step without changes is an error.
 	if git diff --cached --quiet; then
 		[ -n "$ADAPTIONS" ] || { echo "step $1 changes nothing" >&2; exit 1; }
 		exit 0
@@ -175,8 +180,8 @@ for name in "${all[@]}"; do
 	before=$name
 done
 
-# A patch with a file of our entry in MAINTAINERS reaches that entry's people. For the others,
-# ask get_maintainer.pl.
+# A patch that changes a file of our entry in MAINTAINERS is sent to the people in that entry. For
+# all other patches, get_maintainer.pl must name a person.
 sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
 echo MAINTAINERS >>"$work/ours"
 # kernel/exit.c and kernel/irq_work.c have no maintainer.

@@ -7,9 +7,10 @@
 #
 #	series/scripts/fuzz.sh [MINUTES [SEED [COUNT]]]
 #
-# The programs try the table of instructions, and COUNT random encodings each, 1000000 by default. With MINUTES, the programs and the
-# guest together run for that time, with any number of encodings. The same SEED gives the same
-# encodings; the default is the time. The last line is the sum of the results.
+# Each program tries the table of instructions, and COUNT random encodings, 1000000 by default. With
+# MINUTES, the programs and the guest together run for that time, whatever the number of encodings.
+# The same SEED gives the same encodings; the default is the current time. The last line is the sum
+# of the results.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -38,7 +39,8 @@ done
 say "fuzz: encodings under probes, and interfaces, in a guest, SEED=$seed"
 log=$OUT/log/fuzz-guest.log
 [ "$minutes" -eq 0 ] || export TIMEOUT=$((minutes * 60 * 2 + 600))
-# The time is split between three modes of fuzz and two cases of fuzz-interfaces.
+# The guest has a third of MINUTES, split between three modes of fuzz and two cases of
+# fuzz-interfaces.
 each=$((minutes > 0 ? minutes * 5 : 20))
 APPEND="FUZZ_SEED=$seed FUZZ_S=$each FUZZ_COUNT=$((each * 5)) ${APPEND:-}" \
 	"$TOP/series/scripts/guest.sh" default -n fuzz fuzz fuzz-interfaces 2>&1 | tee "$log" || true

@@ -17,7 +17,8 @@ i386*" -R "*) i386_root ;;
 esac
 # Update the tests' scripts.
 "$TOP/series/scripts/prepare.sh" >/dev/null
-# Guests of one name write the same logs, so run one at a time. A prompt writes none.
+# Two guests of the same name would write the same logs, so take a lock. With -s, the guest runs a
+# prompt, and writes no logs.
 name=" $* "
 case $name in
 *" -n "*)
@@ -30,7 +31,7 @@ case " $* " in
 *" -s "*) ;;
 *) lock "guest-$name" ;;
 esac
-# The tests' on_base_kernel() looks for this word.
+# on_base_kernel() of the tests looks for this word on the kernel's command line.
 [[ $variant != stock-* ]] || export APPEND="${APPEND:-} kprobes_base_kernel"
 exec "$OUT/linux/$SELFTESTS/vmtest.sh" -n "$variant" -b "$OUT/build/$variant" \
 	-m "$OUT/modules/$variant" -o "$OUT/log" "$@"

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 #
-# Defines the guests that the tests need in addition to a variant's first one. Scripts source this,
-# nothing executes it. They must define
+# Defines the guests that the tests need in addition to a variant's first one. Scripts source this
+# file. They must define
 #	guest NAME VARIANT ARGUMENT...	runs guest.sh with these arguments
-#	has_kernel VARIANT		was its kernel built, and are its tests to be run?
-#	suites				the suites that are asked for; all if empty
+#	has_kernel VARIANT		was the variant's kernel built, and are its tests to be run?
+#	suites				the suites whose tests are to be run; all if empty
 
 # All clients-*.sh except clients-ftrace.sh, which takes long and has little to do with probes: only
 # `make test-clients` runs that.
 clients=(clients-bpf clients-bpf-events clients-bpf-multi clients-dynevents clients-events
 	clients-inject clients-kernel clients-perf clients-places clients-together)
 
-# of_suites TEST...: prints the tests that belong to the suites in SUITE=, or all without it
+# of_suites TEST...: prints the tests that belong to a suite in $suites, or all if that is empty
 of_suites()
 {
 	[ $# -gt 0 ] || return 0
@@ -24,7 +24,7 @@ of_suites()
 }
 
 # short_guest VARIANT NAME TESTS WORD...: runs a few tests of a variant in a guest with WORDs on the
-# kernel's command line. Starts no guest if none of the tests belongs to the suites in SUITE=.
+# kernel's command line. Starts no guest if none of the tests belongs to a suite in $suites.
 short_guest()
 {
 	local variant=$1 name=$2 tests
@@ -45,8 +45,8 @@ boot_events_guest()
 }
 
 # boot_events OFFSET: prints probe events for the kernel's command line. OFFSET is the offset of the
-# instruction after ftrace's call in a function. Events there, unlike those of a test, can be on
-# functions that run only while the kernel boots.
+# instruction after ftrace's call in a function. These events, unlike those that a test creates, can
+# be on functions that run only while the kernel boots.
 boot_events()
 {
 	local events="p:kpboot/enter,kernel_clone;r:kpboot/leave,kernel_clone"
@@ -58,20 +58,20 @@ boot_events()
 	printf 'trace_event= kprobe_event=%s\n' "$events"
 }
 
-# short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant that is configured as
-# distributions do; their names begin with PREFIX; OFFSET as for boot_events
+# short_guests VARIANT PREFIX OFFSET: starts the short guests of a variant whose configuration is
+# like those of distributions; the guests' names begin with PREFIX; OFFSET as for boot_events
 short_guests()
 {
-	# Probes on lock prefixes are refused only until a second CPU is up: then SMP alternatives
-	# will not patch these any more.
+	# The tests need a kernel with one CPU: when a second CPU is up, SMP alternatives will not
+	# patch lock prefixes any more, so probes on these are not refused.
 	short_guest "$1" "$2one-cpu" api maxcpus=1
 	short_guest "$1" "$2one-cpu-explain" api-explain maxcpus=1
 	boot_events_guest "$1" "$2boot-events" "$3"
 	# An oops disables lockdep, among other things, until the next boot.
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
-	# After that test, the function tracer is unusable until the next boot.
+	# After ftrace-dead, the function tracer is unusable until the next boot.
 	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
-	# The test replaces the kernel with another program.
+	# The test kexec replaces the kernel with another program.
 	short_guest "$1" "$2kexec" kexec kp_kexec
 }
 
@@ -81,7 +81,8 @@ guests_of_their_own()
 	local words
 
 	if has_kernel default; then
-		# The second instruction is at offset 9: an endbr precedes ftrace's call.
+		# The instruction after ftrace's call is at offset 9: endbr and the call have 4 and
+		# 5 bytes.
 		short_guests default '' 9
 		# The workers of return probes' pools must not run on an isolated CPU.
 		short_guest default isolated kretprobe-pool isolcpus=1
@@ -102,15 +103,15 @@ guests_of_their_own()
 		short_guests i386 i386- 5
 	fi
 	if has_kernel plain; then
-		# Without the function tracer, notrace functions can be probed by events, too.
+		# Without the function tracer, probe events may be on notrace functions, too.
 		boot_events_guest plain plain-boot-events 9
 	fi
 	if has_kernel debug; then
 		short_guest debug debug-oops "context-oops torture" "kp_oops TORTURE_S=5"
 	fi
 	if has_kernel power; then
-		# After the hibernation, a fresh kernel boots and loads the image. It gets these
-		# probes from the command line, so that they are hit while it loads the image.
+		# After the hibernation, another kernel boots and loads the image. The probes on its
+		# command line are hit while it loads the image.
 		words="kp_power no_console_suspend resume=/dev/vda kprobe_event=p:kpboot/read,swsusp_read"
 		words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
 		words+=";p:kpboot/down,syscore_suspend"

@@ -2,24 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Walks over all functions that a hit can call, in the objects of kprobes, and prints those that can
-# be traced or probed: such a function would be hit in the middle of another hit.
+# be traced or probed: a probe in such a function would be hit in the middle of another hit.
 #
 # It also walks:
 #
-# - what exc_int3() calls before and after kprobe_int3_handler(), in the objects that the
-#   entry of an exception consists of. Kprobes cannot detect recursion there: a probe in this
-#   code raises an int3, whose entry code raises the next, until the stack overflows;
-# - what a hit raises, which runs after the hit: functions of irq_work, work items and so on.
-#   If such a function can be probed, a hit in it may raise it again, forever. So the function
-#   that raises it needs a guard, or a reason in @raises;
+# - what exc_int3() calls before and after kprobe_int3_handler(), in the objects with the entry code
+#   of exceptions. Kprobes cannot detect recursion there: a probe in this code raises an int3, whose
+#   entry code raises the next, until the stack overflows;
+# - functions that a hit causes to run later, which this script calls to raise them: those of
+#   irq_work, work items and so on. If such a function can be probed, a hit in it may raise it
+#   again, forever. So the function that raises it needs a guard, or a reason in @raises;
 # - what a CPU executes where no hit can be handled, see @windows, along the branches of the
 #   code. Each instruction there must be in text on the blacklist.
 #
 #	series/scripts/hitpath.pl BUILD
 #
-# BUILD is a directory with kernel/kprobes/ and arch/x86/kernel/kprobes/
-# built, and as many of @entry_files and @window_files as its configuration has. In a build for
-# 32 bits, only the windows are walked.
+# BUILD is a directory in which kernel/kprobes/ and arch/x86/kernel/kprobes/ were built, and as many
+# of @entry_files and @window_files as the configuration has. In a build for 32 bits, the script
+# walks only @windows.
 
 use strict;
 use warnings;
@@ -27,9 +27,9 @@ use FindBin;
 
 my $build = shift or die "usage: series/scripts/hitpath.pl BUILD\n";
 
-# Entry points of a hit: what exceptions, the text, slots and detour buffers call, and what users
-# and the kernel call while handlers run. The rest are called through pointers: the handlers that
-# the core puts into a struct kprobe or a probe_set.
+# Entry points of a hit: functions that exceptions, the text, slots and detour buffers call, and
+# functions that users and the kernel call while handlers run. Others are called only through
+# pointers: handlers that the core stores in a struct kprobe or a probe_set.
 my @roots = qw(
 	kprobe_int3_handler kprobe_fault_begin kprobe_fault_resume
 	kprobe_post_trampoline kprobe_detour_trampoline kprobe_detour_multi_trampoline
@@ -75,8 +75,8 @@ my %ends = (
 	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
 );
 
-# These may call functions that can be probed. That causes no endless recursion: when the int3 of
-# such a probe is handled, they do not call the function again.
+# These functions may call others that can be probed. That causes no endless recursion: when the CPU
+# handles the int3 of such a probe, the function here does not call the probed one again.
 my %guarded = (
 	trace_hwlat_callback => 'leaves out an NMI inside of another',
 	trace_osnoise_callback => 'the same',
@@ -84,9 +84,10 @@ my %guarded = (
 	trace_hardirqs_on_prepare => 'only if lockdep had interrupts on; they are off for it by then',
 );
 
-# A guard is either code or a reason. Code: the raising function has a locked instruction, so
-# that only the first of several hits raises. A raised function with neither must not be probed,
-# nor must what it calls.
+# Functions that match `by` raise the functions in `runs` by calling `call`. With `guard`, the
+# function must have a locked instruction, so that only the first of several hits raises. With
+# `reason`, nothing is checked. Without both, the raised functions and all that they call must not
+# be probed.
 my @raises = (
 	{ by => qr/^pool_request_growth$/, call => 'kprobe_request',
 	  runs => [qw(pool_run_worker)], guard => 'locked' },
@@ -110,7 +111,7 @@ my $raisers = qr/^irq_work_|^(?:__)?queue_(?:delayed_|rcu_)?work|^schedule_(?:de
 # A hit also calls all functions of this name that emulate.o has pointers to.
 my $emulations = qr/\/emulate\.o:emulate_/;
 
-# Functions of other subsystems that a hit calls, and why that is safe
+# Functions of other subsystems that a hit calls, and why that is safe. They are not walked.
 my @others = (
 	# not traced, and on the blacklist, or in entry text or .noinstr.text
 	qr/^__x86_return_thunk$|^__x86_indirect_(call_|jump_)?thunk_/,
@@ -124,21 +125,21 @@ my @others = (
 	# called by handlers of jprobes, while hits are counted as missed
 	qr/^get_stack_info$|^rethook_recycle$|^trace_hardirqs_o(n|ff)$/,
 	qr/^___ratelimit$|^__kasan_unpoison_range$/,
-	# called for copies that fault, and never by a breakpoint
+	# called only after a fault in a copy, and never by the handler of a breakpoint
 	qr/^xa_load$|^__rcu_read_(un)?lock$|^rcu_(read_lock_|is_)|^lock(dep)?_|^debug_lockdep/,
 	# called while hits are counted as missed
 	qr/^llist_add_batch$/,
 );
 
-# Windows: what a CPU executes where it cannot take a hit, or where RCU does not watch it, so that
-# unregister_kprobe() would not wait for its handlers
+# Windows: code that a CPU executes while it cannot take a hit, or while RCU does not watch it, so
+# that unregister_kprobe() would not wait for a hit there
 #
-#	from	functions that the CPU enters
-#	after	functions that the CPU returns from
-#	done	functions whose return ends the window
-#	before	functions whose call ends it
-#	goes_on	the window does not end where a function in it returns
-#	optional	not every configuration has it
+#	from	the window begins at the start of these functions
+#	after	the window begins where these functions return to
+#	done	the window ends where these functions return
+#	before	the window ends where these functions are called
+#	goes_on	a function in the window may return before the window ends
+#	optional	some configurations do not have this window
 my @windows = (
 	{ what => 'a CPU that starts', from => [qw(secondary_startup_64 startup_32_smp vc_boot_ghcb)],
 	  done => [qw(cpu_init_exception_handling)], before => [qw(idt_invalidate)] },
@@ -167,8 +168,8 @@ my @window_files = (
 	   drivers/cpuidle/driver.o drivers/acpi/processor_idle.o drivers/idle/intel_idle.o),
 );
 
-# What functions in windows call through pointers that are not constants. The list is empty if there
-# is nothing to walk.
+# The functions that functions in windows call through pointers that are not constants. A list is
+# empty if the called code needs no walk.
 my %through = (
 	common_startup_64 => [qw(start_secondary)],
 	startup_32_smp => [qw(start_secondary)],
@@ -185,7 +186,7 @@ my %through = (
 	restore_image => [],
 );
 
-# Functions that are not walked in a window, and why that is safe
+# Functions that are called in a window, but not walked, and why that is safe
 my %window_ends = (
 	__fentry__ => 'no probe is its callback: its caller is on the blacklist',
 	do_trace_write_msr => 'a tracepoint, only if it is enabled',
@@ -223,8 +224,8 @@ sub is_named
 	return $by_name{$name} || grep { index($name, $_) == 0 } @by_prefix;
 }
 
-# If a function in these lists was renamed in the sources, the walk would silently leave it out:
-# fail instead.
+# If a function of @roots or @raises was renamed in the sources, the walk would silently leave it
+# out: fail instead.
 {
 	my @sources = glob("$FindBin::Bin/../../{kernel,arch/x86/kernel}/kprobes/*.[cS]");
 	my %words;
@@ -243,13 +244,16 @@ sub is_named
 
 my (%func, %listed, @pointers);
 
-# Instructions, by FILE:SECTION and offset; and where jump labels lead to
+# Instructions, by FILE:SECTION and offset; and the targets of each jump label, by the
+# FILE:SECTION:OFFSET of its instruction
 my (%code, %jump_label);
 
-# The functions have keys FILE:NAME. For the NAME of a global function, %global has its key.
+# %func and other hashes have functions by the key FILE:NAME. %global has that key for the NAME of a
+# global function.
 my %global;
 
-# Global variables; and pointers to code in them, by FILE:SECTION:OFFSET
+# %variable: FILE:SECTION:OFFSET of a global variable, by name. %pointer: what a pointer in a data
+# section points to, by FILE:SECTION:OFFSET of the pointer.
 my (%variable, %pointer);
 
 my $wide = -e "$build/arch/x86/kernel/head_64.o";
@@ -264,7 +268,7 @@ sub run
 	return @lines;
 }
 
-# at FILE, SECTION, OFFSET: the key of the function there, or undef
+# at FILE, SECTION, OFFSET: returns the key of the function that includes this offset, or undef
 my %symbols;
 sub at
 {
@@ -276,8 +280,8 @@ sub at
 	return undef;
 }
 
-# place FILE, SYMBOL, ADDEND: where a relocation in FILE leads to, as FILE:SECTION:OFFSET. Returns
-# the symbol if another file defines it.
+# place FILE, SYMBOL, ADDEND: returns the target of a relocation in FILE, as FILE:SECTION:OFFSET; or
+# SYMBOL itself if another file defines it
 my (%defined, %begins);
 sub place
 {
@@ -289,7 +293,8 @@ sub place
 	return "$file:$section:" . ($start + $addend);
 }
 
-# The function at a place, or of a symbol
+# function_at PLACE: returns the key of the function at FILE:SECTION:OFFSET. If PLACE is a symbol,
+# returns it unchanged.
 sub function_at
 {
 	my ($place) = @_;
@@ -327,8 +332,8 @@ sub read_symbols
 	}
 }
 
-# read_code FILE: reads the text of each instruction, the offset of the next one, and where the
-# instruction branches to; and from these, the calls of each function
+# read_code FILE: disassembles the file. Stores the text of each instruction, the offset of the next
+# one, and the target of a branch; and, for each function, the functions that it calls.
 sub read_code
 {
 	my ($file) = @_;
@@ -370,7 +375,7 @@ sub read_code
 			}
 		}
 	}
-	# Record branches to other functions as calls: calls, and jumps at the end (tail calls).
+	# Record branches to other functions as calls, jumps (tail calls) included.
 	for my $section (keys %{$symbols{$file}}) {
 		my $code = $code{"$file:$section"} // {};
 
@@ -383,7 +388,7 @@ sub read_code
 	}
 }
 
-# The words of 32 bits of a section, by offset
+# words FILE, SECTION: returns a hash of the section's words of 32 bits, by offset
 sub words
 {
 	my ($file, $section) = @_;
@@ -414,7 +419,8 @@ sub read_tables
 		} elsif (/^([0-9a-f]+) R_(?:X86_64|386)_(?:64|32|PC32)\s+([^\s+-]+)([+-]0x[0-9a-f]+)?/) {
 			my $at = hex($1);
 			my $place = place($file, $2, offset($3) + ($word{$at} // 0));
-			# The blacklist may name a label inside a function.
+			# The blacklist may name a label inside a function. Then take the label, and
+			# not the whole function.
 			my $to = $begins{$place} && exists $func{"$file:$2"} ? "$file:$2" :
 				function_at($place);
 
@@ -458,7 +464,8 @@ sub add
 	push @todo, $name;
 }
 
-# raise FUNCTION, NAME, CALL: checks a call by which the hit path leaves work to be done later
+# raise FUNCTION, NAME, CALL: checks that FUNCTION, whose short name is NAME, may call CALL, which
+# makes code run after the hit, see @raises
 sub raise
 {
 	my ($f, $short, $call) = @_;
@@ -539,12 +546,12 @@ sub walk_hits
 		}
 	}
 	$walked >= 30 or print "only $walked functions were found that a hit can call\n";
-	# stderr, for people: the log of the check is stdout
+	# Print the number only for a user at a terminal: check.sh fails if anything is in stdout.
 	print STDERR "   $walked functions of kprobes that a hit can call\n" if -t STDERR;
 }
 
-# symbols_at FILE, SECTION, OFFSET: the names by which kallsyms finds this place: those of the last
-# symbol that begins there or before
+# symbols_at FILE, SECTION, OFFSET: returns the names by which kallsyms may know the code at this
+# offset: the last symbols that begin at it or before it
 sub symbols_at
 {
 	my ($file, $section, $offset) = @_;
@@ -576,7 +583,8 @@ sub is_blacklisted
 	return 0;
 }
 
-# The place where a function begins, in any of the objects
+# beginning NAME: returns where the function begins, as FILE:SECTION:OFFSET; or undef if no object
+# has it
 sub beginning
 {
 	my ($name) = @_;
@@ -590,7 +598,7 @@ sub beginning
 	return undef;
 }
 
-# branches WINDOW, INSTRUCTION, FUNCTION: where a call or a jump leads to
+# branches WINDOW, INSTRUCTION, FUNCTION: returns the possible targets of a call or jump in FUNCTION
 sub branches
 {
 	my ($w, $insn, $short) = @_;
@@ -603,7 +611,7 @@ sub branches
 
 		return @found if @found || !@{$through{$whole}};
 	}
-	# A call through a pointer in a variable, such as pv_ops: take its initial value.
+	# A call through a pointer in a variable, such as pv_ops: take the pointer's initial value.
 	if ($in && $variable{$in->[0]}) {
 		my ($file, $section, $offset) = split /:/, $variable{$in->[0]};
 
@@ -615,8 +623,8 @@ sub branches
 	return ();
 }
 
-# walk WINDOW, PLACE, CALLER: walks what the CPU executes from a place on, until it returns, or the
-# window ends. Return: whether it may return.
+# walk WINDOW, PLACE, CALLER: walks what the CPU executes from a place on, until the function there
+# returns or the window ends. Returns true if the function may return before the window ends.
 sub walk
 {
 	my ($w, $start, $caller) = @_;
@@ -676,8 +684,9 @@ sub walk
 	return $w->{returns}{$start} = $returns;
 }
 
-# walk_after WINDOW, FUNCTION: walks from each place that the function returns to. If the caller
-# there returns before the window ends, continues at the places that the caller returns to.
+# walk_after WINDOW, FUNCTION: walks from each place that FUNCTION returns to. If the function at
+# that place also returns before the window ends, walks from each place that it returns to, and so
+# on.
 sub walk_after
 {
 	my ($w, $name) = @_;
@@ -702,7 +711,7 @@ sub walk_after
 	}
 }
 
-# The relocations of a kernel for 32 bits are enough for the windows only.
+# The script reads relocations of 32-bit objects only as far as the windows need them.
 walk_hits() if $wide;
 for my $w (@windows) {
 	for my $name (@{$w->{from} // []}) {
@@ -712,7 +721,7 @@ for my $w (@windows) {
 		walk($w, $at, 'the CPU');
 	}
 	walk_after($w, $_) for @{$w->{after} // []};
-	# If the build has not been completed, the objects may be missing.
+	# Without vmlinux, the build is not complete, and the objects of the window may be missing.
 	print "$build has no function of $w->{what}\n"
 		unless $w->{found} || $w->{optional} || ! -e "$build/vmlinux";
 	print STDERR '   ', $w->{walked} // 0, " instructions of $w->{what}\n" if -t STDERR;

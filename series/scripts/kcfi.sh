@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds a kernel with clang in which indirect calls check the type of the called function (kCFI),
-# and runs the tests in which trampolines call handlers. With FineIBT, a function that assembly
-# calls must be compiled with a check of its own, or else the call raises an exception. QEMU
-# emulates no processor with FineIBT, so the script looks for that check in the object.
+# and runs the tests in which trampolines call handlers. The trampolines must not call handlers
+# indirectly, but through C functions that contain the check: with FineIBT, an unchecked indirect
+# call raises an exception. QEMU emulates no processor with FineIBT, so the script looks for the
+# calls and the checks in the objects.
 #
 #	series/scripts/kcfi.sh [TEST...]
 
@@ -36,8 +37,8 @@ no_indirect_call()
 	! trampolines | grep -E '(call|jmp)q? +\*|__x86_indirect'
 }
 
-# called FUNCTION: do the trampolines call it, and does it contain one check of a function's type,
-# which is where its ud2 is?
+# called FUNCTION: do the trampolines call this C function, and does it check the type of the
+# handler that it calls? Then it has one ud2, which traps if the type is wrong.
 called()
 {
 	trampolines | grep "R_X86_64_PLT32.$1-" >/dev/null || return 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs the KUnit suites of kernel/kprobes/.kunitconfig with the kernel's own kunit.py: they
-# are built into a small kernel, in out/build/kunit, which QEMU boots.
+# Runs the KUnit suites of kernel/kprobes/.kunitconfig with the kernel's own kunit.py: it builds
+# them into a small kernel, in out/build/kunit, and boots that in QEMU.
 #
 #	series/scripts/kunit.sh [SUITE[.CASE]]
 #
@@ -33,6 +33,6 @@ read -r passed failed < <(sed 's/\x1b\[[0-9;]*m//g' "$log" | awk '
 			n[$i] = $(i + 1)
 	}
 	END { print n["passed:"] + 0, n["failed:"] + n["crashed:"] + n["errors:"] + 0 }')
-# kunit.py may have failed before the first case.
+# If kunit.py failed before the first case, its log has no failed case: count one failure.
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
 sum_up

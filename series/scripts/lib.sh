@@ -19,8 +19,8 @@ OUT=$SHARED
 SELFTESTS=tools/testing/selftests/kprobes
 OWN_DIRS=(arch include kernel lib samples scripts Documentation tools)
 
-# The base kernel. For others than the default, series/base-* has the differences, and all that
-# is built is in a directory of its own in out/.
+# BASE is the version of the base kernel. For other versions than the default, series/base-BASE has
+# what differs, and all trees and builds are in out/BASE.
 DEFAULT_BASE=6.12
 export BASE=${BASE:-$DEFAULT_BASE}
 ADAPTIONS=
@@ -33,8 +33,8 @@ if [ "$BASE" != $DEFAULT_BASE ]; then
 	}
 fi
 
-# With COVERAGE= set, kernels are built that count which lines they execute, see coverage.sh. Their
-# sources are the same, but they are built in another directory.
+# With COVERAGE= set, kernels count which lines they execute, see coverage.sh. They are built from
+# the same sources, but in another directory.
 if [ -n "${COVERAGE:-}" ]; then
 	OUT=$OUT/coverage
 	mkdir -p "$OUT"
@@ -49,7 +49,7 @@ mkdir -p "$OUT/log"
 # shellcheck source=tools/testing/selftests/kprobes/vmtest-suites.sh
 . "$TOP/$SELFTESTS/vmtest-suites.sh"
 
-# variant_arch VARIANT: sets arch to its architecture
+# variant_arch VARIANT: sets arch to the variant's architecture
 variant_arch()
 {
 	find_arch name "${1#stock-}" || find_arch name x86_64
@@ -62,7 +62,7 @@ fi
 
 say() { printf '== %s\n' "$*"; }
 
-# Results of a run: `ok` and `not_ok` count and print one.
+# Numbers of results in this run. ok() and not_ok() print one result each, and count it.
 passed=0
 failed=0
 
@@ -90,7 +90,7 @@ add_results()
 	failed=$((failed + f))
 }
 
-# sum_up: prints the last line of a run; fails if a result is bad, or if there are none
+# sum_up: prints the last line of a run; fails if a test has failed, or if none has passed
 sum_up()
 {
 	printf '%d passed, %d failed\n' "$passed" "$failed"
@@ -127,16 +127,16 @@ checkpatch()
 		}' || true
 }
 
-# is_foreign VARIANT: is the guest of another architecture than x86? Then it cannot run the host's
-# programs, and no root file system is made for it.
+# is_foreign VARIANT: has the variant's guest another architecture than x86? Such a guest cannot run
+# the host's programs, and these scripts make no root file system for it.
 is_foreign()
 {
 	variant_arch "$1"
 	[ "${arch[package]}" != x86 ]
 }
 
-# adapted KIND NAME: prints the path of the file in series/KIND, or of the one in series/base-*
-# that replaces it
+# adapted KIND NAME: prints the path of the file that replaces series/KIND/NAME with this base
+# kernel; if there is none, the path of series/KIND/NAME
 adapted()
 {
 	if [ -n "$ADAPTIONS" ] && [ -e "$ADAPTIONS/$1/$2" ]; then
@@ -175,12 +175,12 @@ own_files()
 # shellcheck disable=SC2034 # for the scripts that source this
 BUILD_PACKAGES=(gcc libc6-dev make bc bison flex libelf-dev perl kmod)
 PREPARE_PACKAGES=(rsync patch xz-utils)
-# What a tree, a kernel and a guest of it need, QEMU aside
+# Packages that it takes to make a source tree, to build a kernel and to run a guest, except QEMU
 # shellcheck disable=SC2034 # as above
 BASIC_PACKAGES=("${PREPARE_PACKAGES[@]}" "${BUILD_PACKAGES[@]}" busybox-static)
 
-# missing_packages PACKAGE...: sets missing to the ones that are not installed. Sets it to none if
-# this is not Debian.
+# missing_packages PACKAGE...: sets missing to the packages that are not installed. Without
+# dpkg-query, which all Debian systems have, the list is empty.
 missing_packages()
 {
 	local pkg
@@ -206,7 +206,7 @@ need_packages()
 	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
 		die "not root, and there is no sudo" "as root, run ${advice#install by hand: }"
 	update_packages || advice="is there a network? apt can read none of its repositories"
-	# If an installation was interrupted, finish it first: otherwise apt refuses to run.
+	# If an installation was interrupted, finish it first, or else apt refuses to run.
 	(as_root '' dpkg --configure -a) 2>/dev/null ||
 		say "not all that is unpacked can be configured"
 	# Another process, the tests of a second clone for example, may hold dpkg's lock: apt-get
@@ -231,7 +231,8 @@ update_packages()
 # free_space: prints how many MB are free in out/
 free_space() { df --output=avail -m "$OUT" | tail -n 1 | tr -d ' '; }
 
-# space_for VARIANT...: prints how many MB out/ still takes for the base kernel and these variants.
+# space_for VARIANT...: prints how many MB are still needed in out/ for the base kernel and for the
+# builds of these variants
 space_for()
 {
 	local variant sum=0
@@ -244,7 +245,7 @@ space_for()
 	printf '%d\n' "$sum"
 }
 
-# need_space MB: exits if less than that is free in out/
+# need_space MB: exits with an error if fewer MB are free in out/
 need_space()
 {
 	local free
@@ -282,8 +283,8 @@ as_root()
 	}
 }
 
-# guest_packages VARIANT: gets what vmtest.sh needs for the variant's guest; sets BUSYBOX
-# if the installed one is for another architecture, and GUEST_ROOT for -R
+# guest_packages VARIANT: gets what vmtest.sh needs for the variant's guest; sets BUSYBOX if the
+# guest cannot run the installed one
 guest_packages()
 {
 	variant_arch "$1"
@@ -317,8 +318,8 @@ qemu_package()
 	printf 'qemu-system-%s\n' "${arch[package]}"
 }
 
-# base_suite: prints the release of Debian from which packages of the base kernel are taken, if this
-# machine's release has none
+# base_suite: prints the release of Debian that has packages of the base kernel, for machines whose
+# own release has none
 base_suite()
 {
 	if [ -n "$ADAPTIONS" ]; then
@@ -328,14 +329,14 @@ base_suite()
 	fi
 }
 
-# in_archive PACKAGE: can apt install it here?
+# in_archive PACKAGE: can apt install this package from the machine's own repositories?
 in_archive()
 {
 	apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
 }
 
-# newer_qemu: sets QEMU, which is `backports` or the name of a release of Debian, to the directory
-# where its QEMU is unpacked. QEMU before 8.2 loses flags in cmpxchg16b, for example.
+# newer_qemu: if QEMU= is `backports` or the name of a release of Debian, unpacks the QEMU of that
+# release, and sets QEMU to the directory. QEMU before 8.2 loses flags in cmpxchg16b, for example.
 newer_qemu()
 {
 	local release=$QEMU
@@ -361,11 +362,11 @@ foreign_busybox()
 	[ -d "$dir/bin" ] || ln -sfn usr/bin "$dir/bin"
 }
 
-# unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of
-# Debian, or of this machine's if RELEASE is empty, and unpacks it to DIRECTORY. It is not
+# unpack_package DIRECTORY PACKAGE:ARCH RELEASE ADVICE: downloads a package of a release of Debian,
+# or of this machine's release if RELEASE is empty, and unpacks it to DIRECTORY. It is not
 # installed, and apt's lists for it are kept apart from the machine's. PACKAGE may be several names.
 # With a fifth argument, all packages that these depend on are unpacked there as well. If RELEASE is
-# the backports of a release, dependencies that it lacks are taken from the release itself.
+# the backports of a release, dependencies that the backports lack are taken from the release.
 unpack_package()
 {
 	local dir=$1 package=$2 release=$3 mirror options packages suites deb fetch=(download)
@@ -410,7 +411,7 @@ ${mirror[1]:-http://deb.debian.org/debian} %s main\n" "${suites[@]}" >"$dir.new/
 }
 
 # unpack_once DIRECTORY PACKAGE:ARCH RELEASE ADVICE: does the same as unpack_package, unless
-# DIRECTORY exists. If another run is just unpacking to it, waits for that.
+# DIRECTORY exists. If another process is unpacking to it, waits until that has ended.
 unpack_once()
 {
 	(
@@ -419,8 +420,8 @@ unpack_once()
 	) || exit
 }
 
-# find_loader DIRECTORY: sets loader to the command that runs a program of packages that
-# unpack_package has unpacked there for x86_64, with the C library that is among them
+# find_loader DIRECTORY: sets loader to the first words of a command that runs a program for x86_64
+# that unpack_package has unpacked to DIRECTORY, with the C library that was unpacked there, too
 find_loader()
 {
 	local libs=$1/usr/lib/x86_64-linux-gnu
@@ -429,7 +430,8 @@ find_loader()
 	loader=("$libs/ld-linux-x86-64.so.2" --library-path "$libs:/usr/lib/x86_64-linux-gnu")
 }
 
-# The programs that clients-*.sh run in the guest; bpftrace is in Debian for 64 bits only.
+# Packages with the programs that clients-*.sh run in the guest. client_packages() adds bpftrace,
+# which Debian has for 64 bits only.
 CLIENT_PACKAGES=(kmod perl-base procps gawk linux-perf trace-cmd perf-tools-unstable)
 
 # client_packages VARIANT: gets the programs that clients-*.sh run in the variant's guest
@@ -444,8 +446,9 @@ client_packages()
 	esac
 }
 
-# debian_mirror: prints this machine's release of Debian, and the mirror that apt uses. Debian's sid
-# calls itself by the name of the next release, so the name that apt's sources have counts.
+# debian_mirror: prints this machine's release of Debian, and the mirror that apt uses. On sid,
+# /etc/os-release has the name of the next release. So if apt has no repository of that name, prints
+# the name of one that it has.
 debian_mirror()
 {
 	local codename
@@ -461,8 +464,8 @@ debian_mirror()
 			END { print own ? own : other ? other : codename ? codename : "sid" }'
 }
 
-# i386_root: sets GUEST_ROOT for guests whose kernel cannot run the host's programs: the
-# root of a Debian for i386 that has CLIENT_PACKAGES
+# i386_root: sets GUEST_ROOT to the root of a Debian for i386 with CLIENT_PACKAGES, for guests whose
+# kernel cannot run the host's programs; makes that Debian if it does not exist yet
 i386_root()
 {
 	[ -z "${GUEST_ROOT:-}" ] || return 0
@@ -476,7 +479,7 @@ i386_root()
 	) || exit
 }
 
-# make_i386_root DIRECTORY: makes it completely, or not at all
+# make_i386_root DIRECTORY: makes the root for i386_root(); if that fails, leaves no DIRECTORY
 make_i386_root()
 {
 	local advice="set GUEST_ROOT= to the root of a Debian for i386" mirror
@@ -497,14 +500,14 @@ make_i386_root()
 	mv "$1.new" "$1"
 }
 
-# kernel_version TREE: prints it
+# kernel_version TREE: prints the version of the kernel in this source tree
 kernel_version()
 {
 	sed -n 's/^\(VERSION\|PATCHLEVEL\|SUBLEVEL\) = *//p' "$1/Makefile" |
 		head -n 3 | paste -sd.
 }
 
-# find_fragments VARIANT: sets fragments to the files that its configuration is made of
+# find_fragments VARIANT: sets fragments to the files that the variant's configuration is made of
 find_fragments()
 {
 	local variant=${1#stock-} basis name dir=$TOP/$SELFTESTS
@@ -543,8 +546,8 @@ test_programs()
 	} | grep -v '^clients-' | LC_ALL=C sort
 }
 
-# use_toolchain VARIANT: installs the compiler; sets compiler, and toolchain, make's arguments
-# for it
+# use_toolchain VARIANT: installs the compiler for the variant; sets compiler to its command, and
+# toolchain to the arguments that make needs for it
 use_toolchain()
 {
 	variant_arch "$1"
@@ -571,9 +574,10 @@ use_toolchain()
 	[ -z "${COVERAGE:-}" ] || count_coverage
 }
 
-# count_coverage: adds make's arguments that compile counters into objects: ours, the edited files'
-# objects, and the copies in kp_parts. The arguments override the makefiles. Early inlining is off,
-# because gcov would count a branch of an inlined function once for each caller.
+# count_coverage: adds arguments of make to toolchain that compile gcov's counters into our objects,
+# the objects of files that edits change, and the copies of our code in the test module kp_parts.
+# Variables on make's command line override those of the makefiles. Early inlining is off, because
+# gcov would count a branch of an inlined function once for each caller.
 count_coverage()
 {
 	local objects flags="-fprofile-arcs -ftest-coverage -fprofile-update=prefer-atomic"
@@ -582,7 +586,7 @@ count_coverage()
 	objects=$(cd "$TOP" && sed -n 's,^+++ b/\(arch/x86\|init\|kernel\)\(/[^\t]*\)\.c$,\1\2.o,p' \
 		series/edits/*.diff | sort -u | paste -sd' ')
 	objects="kernel/kprobes/ kernel/kprobes.o arch/x86/kernel/kprobes/ $objects"
-	# make replaces the variables when it compiles an object.
+	# make expands $(@D), $@ and $(@F) when it compiles an object.
 	toolchain+=(
 		"GCOV_PROFILE=\$(if \$(filter $objects,\$(@D)/ \$@)\$(filter kp_parts_%,\$(@F)),y,n)"
 		"CFLAGS_GCOV=$flags"
@@ -623,8 +627,8 @@ find_samples()
 	END
 }
 
-# progress WHAT: counts the lines on stdin; prints the count all the time on a terminal,
-# else every half minute
+# progress WHAT: counts the lines on stdin; prints the count every second on a terminal, otherwise
+# every 30 seconds
 progress()
 {
 	local what=$1 n=0 last=-1 start=$SECONDS every=30
@@ -645,7 +649,7 @@ progress()
 	printf '   %s: %d, %d s\n' "$what" "$n" $((SECONDS - start))
 }
 
-# The version that patches are marked with, as in [PATCH v1 1/9]
+# The version of the series, as in [PATCH v1 1/9]
 REROLL=${REROLL:-1}
 
 # format_patches GIT DIRECTORY RANGE [OPTION...]: writes the commits as patches, and a cover letter

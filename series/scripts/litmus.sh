@@ -8,8 +8,8 @@
 #	// weak: STATEMENT
 #
 # In that run, STATEMENT replaces the line's own statement; `none` removes it. Now the outcome must
-# be possible, or else the barrier in that line is not needed, or the test does not prove that it
-# is.
+# be possible. If it is not, either the barrier in that line is not needed, or the test does not
+# prove that the barrier is needed.
 #
 # herd7 is in Debian's sid. It is downloaded and unpacked, not installed, and runs with the C
 # library of its own release.
@@ -32,7 +32,8 @@ find_loader "$dir"
 lock litmus
 : >"$log"
 
-# outcome FILE: prints how often the outcome of a test is possible: never, sometimes or always
+# outcome FILE: prints herd7's answer for the outcome that the test names: never, sometimes or
+# always; or error
 outcome()
 {
 	local out

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the manual and the page on the design in out/linux as `make htmldocs` does,
-# with the directory that they are in and no other, and prints what is wrong:
+# Builds the manual, the reference and the page on the design in out/linux as `make htmldocs` does,
+# but only the directory with these pages, and prints what is wrong:
 #
-# - what Sphinx and kernel-doc say about our files, a page in no toctree included
-# - symbols that the reference takes from kernel-doc, and that are not there or are
-#   taken twice
-# - exported functions that the reference does not take
-# - files in Documentation/ that our files refer to, and that are not there
-# - files, functions and constants that the page on the design names, and that are
-#   not there
+# - warnings of Sphinx and kernel-doc about our files, also about a page in no toctree
+# - symbols that the reference takes from kernel-doc, but that have no kernel-doc, or that it takes
+#   twice
+# - exported functions that the reference does not take from kernel-doc
+# - files in Documentation/ that our files refer to, but that do not exist
+# - files, functions and constants that the page on the design names, but that do not exist
 # - figures in the manual's chart that differ from its table
 # - reasons of include/linux/kprobe_reason_list.h that the reference does not have
 
@@ -28,7 +27,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 own_files >"$work/own"
 
-# What the reference takes from kernel-doc: lines of `file symbol`
+# taken: prints a line `file symbol` for each symbol that the reference takes from kernel-doc
 taken()
 {
 	awk '
@@ -71,8 +70,9 @@ described()
 		sed -n 's/^\.\. c:[a-z]*:: //; T; s/ (.*//; s/.*[ *]//; p' | sort -u
 }
 
-# check_taken: prints which symbols the reference takes although no kernel-doc describes them, or
-# takes twice. Kernel-doc itself reports no missing symbol if it finds another one in the same file.
+# check_taken: prints symbols that the reference takes although no kernel-doc describes them, or
+# that it takes twice. Kernel-doc itself reports a missing symbol only if it finds no other symbol
+# in the same file.
 check_taken()
 {
 	local file
@@ -113,8 +113,9 @@ named()
 	grep -ohP "$1" "$tree/$design" | sort -u
 }
 
-# The page on the design abbreviates two directories in its tables, and names headers as #include
-# does. A name that is not in our files may be a function or an option of the base kernel.
+# The page on the design abbreviates two directories in its tables, to K/ and X/, and names headers
+# as #include does. It may also name functions and options of the base kernel: look for a name there
+# if our files do not have it.
 # shellcheck disable=SC2016
 check_design()
 {

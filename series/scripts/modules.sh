@@ -19,7 +19,7 @@ build=$OUT/build/$variant
 dest=$OUT/modules/$variant
 
 "$TOP/series/scripts/build.sh" "$variant"
-# Test modules for the base kernel are built from out/linux, too.
+# Test modules for the base kernel are also built from the sources in out/linux: update that.
 [[ $variant != stock-* ]] || "$TOP/series/scripts/prepare.sh" >/dev/null
 lock "modules-$variant"
 need_packages gcc make rsync
@@ -71,8 +71,8 @@ fi
 module_dir test_modules $SELFTESTS/test_modules "${args[@]}"
 [ -n "$only" ] ||
 	module_dir samples samples/kprobes "${samples[@]}"
-# The KUnit suites and the torture test: the build of our kernel has built them with its modules,
-# but the base kernel has no sources of them.
+# build.sh has built the KUnit suites and the torture test for our kernel, as modules in its tree.
+# The base kernel's tree does not have them: build them here.
 if [ -z "$only" ] && [[ $variant == stock-* ]]; then
 	module_dir kunit kernel/kprobes/tests CONFIG_KPROBES_KUNIT_TEST=m
 	module_dir torture kernel/kprobes/torture CONFIG_KPROBE_TORTURE_TEST=m

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Mutation test of the tests: breaks one thing in the kernel at a time, and checks whether a test
-# fails then. See series/mutants/README.
+# then fails. See series/mutants/README.
 #
 #	series/scripts/mutants.sh [GLOB...]
 #	series/scripts/mutants.sh --random COUNT SEED
@@ -12,21 +12,21 @@
 # test finds it.
 #
 # The mutants are applied to a copy of the project, out/mutants/top, which has a tree and builds
-# of its own. While a guest tests one mutant, the kernel of the next one is built. Next to the
-# copy there are
-#	base/		what fails without a mutant, by variant and script
-#	results/	whether a test has found each mutant
+# of its own. While a guest tests one mutant, the kernel of the next one is built. out/mutants also
+# has
+#	base/		the tests that fail without a mutant, by variant and script
+#	results/	for each mutant, whether a test has found it
 #	log/		the output of builds and guests
 # Results are kept until the mutant, the sources or the tests change.
 #
 # With --random, random-mutants.pl makes the mutants, in out/mutants-random/top, and all are in one
-# kernel. There are also
+# kernel. out/mutants-random also has
 #	list		the mutants
-#	dropped		names of the ones that the compiler refuses, or warns about
+#	dropped		names of the mutants that the compiler refuses, or warns about
 #	guess/		scripts to try for lines that only the boot executes, or for all lines if
 #			there are no results of `make coverage`: those scripts that find mutants
 #			of series/mutants in the same file
-# The result that a script finds a mutant is kept until the mutant changes.
+# If a script has found a random mutant, that result is kept until the mutant changes.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -43,15 +43,17 @@ if [ "${1:-}" = --random ]; then
 	SCRIPTS_MAX=${SCRIPTS_MAX:-300}
 fi
 DIR=$OUT/mutants${random:+-random}
-# Several runs at a time, each with a WORKER= and a GLOB of its own, share the results.
+# Several runs at a time, each with a WORKER= and a GLOB of its own, share the results in $DIR. Each
+# has its own copy of the project.
 WORKER=${WORKER:-}
 COPY=$DIR/top$WORKER
-# TIMEOUT and QUIET: see vmtest.sh -h. GUEST_MAX: seconds after which a guest is killed. A guest
-# that hangs counts as having found its mutant: without mutant, no script that a mutant names takes
-# as long as TIMEOUT.
+# TIMEOUT and QUIET: see vmtest.sh -h. GUEST_MAX: seconds after which a guest is killed. If a guest
+# hangs, its mutant counts as found: without a mutant, no script that a mutant names takes as long
+# as TIMEOUT.
 export TIMEOUT=${TIMEOUT:-300} QUIET=${QUIET:-200}
 GUEST_MAX=${GUEST_MAX:-1200}
-# The copy is not a git repository, and git must not take it for part of the one around it.
+# The copy is not a git repository: keep git from using the repository of the project, which is
+# around it.
 export GIT_CEILING_DIRECTORIES=$DIR
 
 mkdir -p "$DIR"/{base,results,log}
@@ -81,7 +83,8 @@ variant_of()
 	printf '%s\n' "${VARIANT:-${own:-plain}}"
 }
 
-# kind_of MUTANT: prints the variant and the words of the kernel's command line, as one word
+# kind_of MUTANT: prints the variant and the mutant's words for the kernel's command line, joined
+# by +. Mutants with the same output are tested in guests of one kind, called KIND below.
 kind_of()
 {
 	local append
@@ -97,7 +100,8 @@ sources()
 	(cd "$TOP" && find series/edits series/removed -type f | sort)
 }
 
-# copy_sources: brings the copy up to date; a file that does not differ keeps its time
+# copy_sources: updates the copy of the project. Files that do not differ keep their time, so that
+# make does not rebuild their objects.
 copy_sources()
 {
 	(cd "$TOP" && own_files && find series Makefile -type f) | sort -u >"$DIR/files"
@@ -121,7 +125,8 @@ modules()
 }
 
 guest=
-# start_guest KIND LOG TEST...: runs tests in the background; returns when QEMU has read the kernel
+# start_guest KIND LOG TEST...: runs tests in a guest in the background. Returns when the guest
+# boots, since from then on QEMU does not read the kernel's file any more.
 start_guest()
 {
 	local variant=${1%%+*} log=$2 console=$COPY/out/log/console-mutant.log words root=()
@@ -155,13 +160,13 @@ end_guest()
 trap end_guest EXIT
 trap 'exit 130' INT TERM HUP
 
-# failures LOG: prints what failed in a guest, by the names of script and case
+# failures LOG: prints the names of script and case of each test that failed in a guest
 failures()
 {
 	sed -n 's/^   not ok: //p' "$1"
 }
 
-# base KIND TEST...: finds out what fails without a mutant
+# base KIND TEST...: builds the kernel without a mutant, and finds out which tests fail with it
 base()
 {
 	local kind=$1 variant=${1%%+*} test stamp missing=() log=$DIR/log/base-$1$WORKER
@@ -192,7 +197,7 @@ base()
 	done
 }
 
-# new_failures LOG KIND: prints the failures that only the mutant causes
+# new_failures LOG KIND: prints the failures in a log that do not occur without a mutant
 new_failures()
 {
 	failures "$1" | grep -vxF -f <(cat "$DIR/base/$2"/* 2>/dev/null) || true
@@ -233,8 +238,8 @@ stamp()
 
 # The mutant that the running guest tests, or empty
 tested=
-# verdict: waits until a test has failed or the guest has ended. Sets result: whether a test has
-# found the mutant; empty if the guest did not start.
+# verdict: waits until a test has failed or the guest has ended, and ends the guest. Sets result to
+# `found: ...` or SURVIVED; empty if the guest did not start.
 verdict()
 {
 	local log=$DIR/log/$tested new=
@@ -258,7 +263,7 @@ verdict()
 	fi
 }
 
-# judge: records what became of the mutant that the guest tests
+# judge: waits for the result of the mutant that the guest tests, if any, and records it
 judge()
 {
 	[ -n "$tested" ] || return 0
@@ -294,7 +299,7 @@ apply()
 	patch -d "$COPY" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$diff" >"$log" 2>&1
 }
 
-# Set while the test modules have to be rebuilt: a mutant changes, or has changed, a header.
+# Set if the test modules must be rebuilt, since this mutant or the previous one changes a header
 stale=
 run()
 {
@@ -323,13 +328,14 @@ run()
 	tested=$mutant
 }
 
-# tests_of DIFF: prints the scripts that find a mutant
+# tests_of DIFF: prints the scripts that the mutant's line Test: names
 tests_of()
 {
 	sed -n 's/^Test: *//p;/^---/q' "$1"
 }
 
-# guess: writes, for each file of the kernel, which scripts find its mutants in series/mutants
+# guess: writes guess/SCRIPT.txt, with a line FILE:* for each file that has a mutant in
+# series/mutants that the script finds
 guess()
 {
 	local diff file test
@@ -345,12 +351,12 @@ guess()
 	done
 }
 
-# complaints: prints FILE:LINE for what the compiler or the linker says of a line
+# complaints: prints FILE:LINE of each error or warning of the compiler or the linker
 complaints()
 {
 	local file='((arch|include|kernel|lib|fs|mm)/[^: ]*\.[ch])' what='[0-9]+: (error|warning|note: in expansion)'
 
-	# If the kernel does not build, there is no log of the modules.
+	# If the build of the kernel failed, there is no log of the modules.
 	{ cat "$COPY/out/log/"{build,modules}-"$VARIANT.log" 2>/dev/null || true; } |
 		sed -En "s,^(.*/linux/)?$file:([0-9]+):($what|.*undefined reference).*,\\2:\\4,p" | sort -u
 }
@@ -395,7 +401,7 @@ describe()
 		"$(field "$1" 5)" "$(field "$1" 1)" "$(field "$1" 6)" "$(field "$1" 7)"
 }
 
-# note_times LOG: saves how long each script took that has passed in the guest
+# note_times LOG: saves how long each script took, of those that passed in the guest
 note_times()
 {
 	local test seconds
@@ -407,7 +413,8 @@ note_times()
 		done
 }
 
-# by_time TEST...: prints these scripts, the shortest first, as many as end in SCRIPTS_MAX seconds
+# by_time TEST...: prints these scripts, the shortest first, as many as take at most SCRIPTS_MAX
+# seconds together, but at least one
 by_time()
 {
 	local test
@@ -417,12 +424,12 @@ by_time()
 	done | sort -n | awk -v max="$SCRIPTS_MAX" '(sum += $1 + 1) <= max || NR == 1 { print $2 }'
 }
 
-# Scripts that leave the kernel unusable, so that each needs a guest of its own. They are skipped
-# without this word on the kernel's command line.
+# Scripts that leave the kernel unusable, so that each needs a guest of its own; and for each, the
+# word on the kernel's command line without which it is skipped
 declare -A alone=([context-oops]=kp_oops [ftrace-dead]=kp_kill_ftrace [kexec]=kp_kexec)
 
-# groups TEST...: prints the scripts of one guest on each line. The guest with scripts that need the
-# host's programs is the last.
+# groups TEST...: prints one line for each guest that is needed, with the scripts to run in it. The
+# last line has the scripts that need the host's programs.
 groups()
 {
 	local test plain=() clients=()
@@ -437,8 +444,8 @@ groups()
 	printf '%s\n' "${plain[*]}" "${clients[*]}"
 }
 
-# is_known_failure MUTANT: does the script that failed with the mutant fail in the same way without
-# it? Then it has not found the mutant.
+# is_known_failure MUTANT: does the script that failed fail in the same way without the mutant? Then
+# the failure does not mean that the script has found the mutant.
 is_known_failure()
 {
 	local script
@@ -449,7 +456,8 @@ is_known_failure()
 	[ -z "$(new_failures "$DIR/log/$1" "$VARIANT")" ]
 }
 
-# run_random MUTANT: boots the kernel with one mutant, and runs scripts that execute its line
+# run_random MUTANT: boots the kernel with this mutant selected, and runs the scripts that the list
+# names for it
 run_random()
 {
 	local all tests words
@@ -533,7 +541,8 @@ done
 
 if [ ${#todo[@]} -gt 0 ]; then
 	copy_sources
-	# Test the mutants of one variant after the other, so that each variant is built once.
+	# Test all mutants of one variant before those of the next one: then each variant is built
+	# completely only once.
 	for kind in $(for mutant in "${todo[@]}"; do kind_of "$mutant"; done | sort -u); do
 		these=()
 		for mutant in "${todo[@]}"; do

@@ -3,8 +3,8 @@
 #
 # Compiles users of kprobes that are not in the kernel's tree against the headers of a variant:
 # the kprobes and return probes of LTTng's modules, and a module that SystemTap makes of a script
-# with both. The packages are from Debian's sid, which know new kernels; they are downloaded
-# and unpacked, not installed. SystemTap runs with the C library of its own release.
+# with both. The packages are from Debian's sid, since older ones do not support new kernels. They
+# are downloaded and unpacked, not installed. SystemTap runs with the C library from sid.
 #
 #	series/scripts/outside.sh VARIANT
 
@@ -53,8 +53,8 @@ mkdir -p "$dir/root/boot"
 cp "$build/System.map" "$dir/root/boot/System.map-$(cat "$build/include/config/kernel.release")"
 find_loader "$dir/debian"
 stap=("${loader[@]}" "$dir/debian/usr/bin/stap")
-# The module needs relay files, which this kernel may lack. So define CONFIG_RELAY to compile
-# SystemTap's own part of the module, and let modpost only warn of missing symbols.
+# SystemTap's own part of the module needs relay files, which this kernel may lack. So define
+# CONFIG_RELAY to compile that part, and let modpost only warn of missing symbols.
 stap_script='
 probe kprobe.function("vfs_read") { printf("%d\n", pid()) }
 probe kprobe.function("vfs_read").return { printf("%d\n", returnval()) }

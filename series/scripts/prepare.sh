@@ -4,7 +4,7 @@
 # Makes out/linux, the base kernel with this project's kprobes in place of its own. May be run
 # at any time: it touches only files that differ, so that kbuild rebuilds little. With --stock
 # it makes out/linux-stock, the unmodified base kernel, to compare with. With BASE= it uses
-# another kernel, with the adaptions of series/base-*:
+# another kernel. series/base-BASE adapts the project to that:
 #	edits/, steps/	diffs that replace the diffs of the same names
 #	renames		substitutions in our files, see rename.pl
 #	ours/		diffs of our files, which are applied after the renames
@@ -13,9 +13,9 @@
 # out/linux/.series has what the next run needs:
 #	source		what the tree was unpacked from
 #	removed		the series/removed that the tree was unpacked with
-#	laid		our files that were put there
-#	orig/		the original files that series/edits changes
-#	changed		touched when a file changes that kernels are built from
+#	laid		our files that were copied to the tree
+#	orig/		the originals of the files that series/edits changes
+#	changed		its time is when a source file of the kernel last changed in the tree
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -46,7 +46,7 @@ check_version()
 	esac
 }
 
-# excludes tar|rsync: prints arguments that leave out the removed files
+# excludes tar|rsync: prints arguments for that program that leave out the files in series/removed
 excludes()
 {
 	local path
@@ -73,7 +73,7 @@ unpack()
 		mapfile -t opts < <(excludes rsync)
 		top=$work/linux
 		rsync -a --exclude=/.git --exclude=/.series --exclude="$OUT" "${opts[@]}" "$src/" "$top"
-		# O= needs a source directory that nothing was built in.
+		# To build with O=, make needs a source directory in which nothing was built.
 		if [ -e "$top/.config" ] || [ -e "$top/include/config" ]; then
 			make -s -C "$top" mrproper
 		fi
@@ -111,8 +111,8 @@ unpack()
 	work=
 }
 
-# stage_own: copies our files to $stage. If the base kernel has a file of the same name, that has to
-# be listed as removed, or else it would be replaced by mistake.
+# stage_own: copies our files to $stage. Fails if the base kernel has a file of the same name that
+# series/removed does not list: otherwise a new file of ours could replace one by mistake.
 stage_own()
 {
 	local file
@@ -183,18 +183,19 @@ check_why()
 	head -n 1 "$1" | grep -q '^Why: .' || die "${1#"$TOP"/}: does not begin with 'Why: ...'"
 }
 
-# files_of DIFF: prints the files that it changes
+# files_of DIFF: prints the files that the diff changes
 files_of()
 {
 	sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$1"
 }
 
-# apply DIRECTORY DIFF WHAT: applies the diff; an error message calls the files in there WHAT
+# apply DIRECTORY DIFF WHAT: applies the diff to the files in DIRECTORY, which error messages call
+# WHAT
 apply()
 {
 	local bad
 
-	# For another base kernel than the default, a diff may be empty.
+	# A diff of series/base-BASE may be empty, if that base kernel does not need the edit.
 	grep -q '^+++ ' "$2" || return 0
 	patch -d "$1" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - \
 		<"$2" >"$work/patch.log" 2>&1 || {
@@ -270,8 +271,8 @@ install_stage()
 	changed=$(wc -l <"$changes")
 }
 
-# base_package: sets source to Debian's package of the base kernel. Installs the package if this
-# machine's Debian has it, or else unpacks it in out/.
+# base_package: sets source to the tarball in Debian's package of the base kernel's source. Installs
+# the package if this machine's Debian has it, or else unpacks it in out/.
 base_package()
 {
 	local path=usr/src/$PACKAGE.tar.xz suite others

@@ -2,28 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Breaks statements that are chosen at random, in ways that rules determine. All broken statements
-# are in one kernel, and a parameter on its command line selects one of them:
+# are in one kernel, and a parameter on its command line selects one of them. Usage:
 #
 #	random-mutants.pl COUNT SEED TREE COPY MATRIX DROPPED GUESS
 #
 # TREE is out/linux, COPY the copy of the project that gets the mutants: our files, the diff
 # series/edits/zz-mutants.diff for lines that other edits add, and kernel/kprobes/mutant.c. MATRIX
 # has a file SCRIPT.txt for each script, with FILE:LINE for each line that it executes, and
-# boot.txt. Only such lines are broken. GUESS is the same with FILE:*, for lines that only the boot
-# executes, or for all lines if there is no MATRIX. DROPPED is a file with names of mutants to leave
-# out. Prints a line for each mutant: its number, name, FILE:LINE-LINE, rule, function, the
-# statement before and after, and the scripts that may find it, separated by tabs.
+# boot.txt for the boot. Only such lines are broken. GUESS also has SCRIPT.txt, with FILE:* for each
+# file in which the script may find mutants: it is used for lines that only the boot executes, or
+# for all lines if there is no MATRIX. DROPPED is a file with names of mutants to leave out. Prints
+# a line for each mutant: its number, name, FILE:LINE-LINE, rule, function, the statement before and
+# after, and the scripts that may find it, separated by tabs.
 #
 # Mutant 17 of the statement `a = b + 1;` is
 #	{ extern int kprobe_mutant; if (kprobe_mutant == 17) a = b - 1; else a = b + 1; }
 # so all mutants are in one kernel, and kprobe_mutant=17 on its command line selects this one. A
 # condition, or the value of an initialiser, becomes a conditional expression. Lines keep their
-# numbers. What cannot be written in that way has no mutants: assembler, tables, declarations, case
-# labels. Nor have statements that only check or log something, or whose mutants no test could
+# numbers. Code that cannot be written in that way has no mutants: assembler, tables, declarations,
+# case labels. Nor have statements that only check or log something, or whose mutants no test could
 # notice: see $SKIP.
 #
-# The statements are sorted by a hash of the seed and of their text, and the first ones are taken: a
-# change of one function leaves the mutants of others as they were.
+# The statements are sorted by a hash of the seed and of their text, and the first COUNT are broken.
+# So if one function changes, the mutants of others stay the same.
 
 use strict;
 use warnings;
@@ -38,7 +39,7 @@ defined $guess or die "usage: $0 COUNT SEED TREE COPY MATRIX DROPPED GUESS\n";
 my $SKIP = qr/\b(\w*WARN\w*|BU(?:G|ILD)\w*|\w*lockdep\w*|might_\w+|cond_resched\w*|pr_\w+|printk\w*|
 	panic|static_assert|IS_ENABLED|__builtin\w+|asm|kmsan\w*|kasan\w*|instrumentation_\w+|
 	cpu_relax|OPTIMIZER_HIDE_VAR|touch_\w+|barrier\w*|smp_\w*mb\w*|prefetch\w*|ANNOTATE\w*|va_\w+)\b/x;
-# Calls whose arguments cannot be swapped, or where a swap changes nothing
+# Calls whose arguments are not swapped: a swap would not compile, or would change nothing
 my $NO_SWAP = qr/^(if|while|for|switch|sizeof|return|offsetof|container_of|list_entry|min|max|swap|
 	READ_ONCE|WRITE_ONCE|likely|unlikely|memcmp|strcmp|__get_kernel_nofault|this_cpu_\w+|\w+_t|__alignof__)$/x;
 my %TURNED = ('<' => ['<=', '>='], '<=' => ['<', '>'], '>' => ['>=', '<='], '>=' => ['>', '<'],
@@ -107,7 +108,8 @@ sub split_at
 	return (@parts, [$from, substr $text, $from]);
 }
 
-# units TEXT FROM TO: what can be mutated in a function's body: [kind, from, to, name or argument]
+# units TEXT FROM TO: returns [kind, from, to, name, argument] for each part of a function's body
+# that can be mutated. Only calls that lock or unlock have a name and an argument.
 sub units
 {
 	my ($m, $pos, $to) = @_;
@@ -160,7 +162,8 @@ sub units
 	return @units;
 }
 
-# mutants TEXT MASKED KIND: pairs of a rule's name and the changed text
+# mutants TEXT MASKED KIND: returns [rule, changed text] for each possible mutant of TEXT. MASKED is
+# TEXT with the contents of strings blanked.
 sub mutants
 {
 	my ($o, $m, $kind) = @_;
@@ -212,8 +215,8 @@ sub mutants
 	return @out;
 }
 
-# The scripts that execute a line, by FILE:LINE; and those that may find a mutant in a file, by
-# FILE:*
+# %scripts: the scripts that execute a line, by FILE:LINE; and the scripts that may find a mutant in
+# a file, by FILE:*
 my %scripts;
 for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 	# SCRIPT@GUEST is what the script executes in a guest of its own.
@@ -222,8 +225,8 @@ for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
 }
 my %skip = map { $_ => 1 } split ' ', slurp($dropped);
 
-# The files that get mutants: for our own files, undef, since all lines count; for files that only
-# edits change, the lines that the edits add
+# %files: the files that get mutants. The value for our own files is undef: mutants may be in any
+# line. For files that edits change, it has the numbers of the lines that the edits add.
 chdir $tree or die "$tree: $!\n";
 my %files;
 $files{$_} = undef for grep { !m{/(?:tests|torture)/} }
@@ -285,15 +288,15 @@ for my $file (sort keys %files) {
 sub squeeze { return $_[0] =~ s/\s+/ /gr =~ s/^ | $//gr }
 
 my $TEST = '({ extern int kprobe_mutant; kprobe_mutant; }) == ';
-# Number the candidates that are left out, too: then the others keep their numbers when one more is
-# left out, and fewer files are compiled again.
+# Also number the candidates that are left out. So if one more is left out, the others keep their
+# numbers, and fewer files must be compiled again.
 my ($number, $made) = (0, 0);
 my (%edits, %taken);
 for my $c (sort { $a->{hash} cmp $b->{hash} } @candidates) {
 	last if $made == $count;
 	$number++;
-	# Choose a rule first, then one of its changes: otherwise, a statement with many constants
-	# would mostly get a changed constant.
+	# Choose a rule first, then one of the changes that the rule makes: otherwise, a statement
+	# with many constants would mostly get a changed constant.
 	my (%rules, $rule, $new, $id);
 	push @{$rules{$_->[0]}}, $_->[1] for @{$c->{mutants}};
 	my @by_hash = sort { md5_hex("$c->{hash} $a->[0] $a->[1]") cmp md5_hex("$c->{hash} $b->[0] $b->[1]") }

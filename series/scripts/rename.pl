@@ -5,10 +5,10 @@
 #
 #	series/scripts/rename.pl RENAMES FROM TO LIST
 #
-# RENAMES has lines of `PATTERN...: SUBSTITUTION`, for the files in LIST that match a PATTERN, in
-# which * stands for anything. A file is read from FROM, unless TO has it already, and written
-# to TO if it changes. A substitution has to match in a file of each of its patterns, so that
-# obsolete ones are found.
+# RENAMES has lines of `PATTERN...: SUBSTITUTION`. The script runs the perl substitution on each file
+# in LIST that matches a PATTERN, in which * stands for anything. It reads a file from FROM, unless
+# TO has it already, and writes it to TO if it changes. If a substitution changes no file that
+# matches one of its patterns, that is an error, so that obsolete lines are found.
 
 use strict;
 use warnings;
@@ -53,7 +53,7 @@ for my $line (split /\n/, slurp($renames)) {
 }
 for my $file (sort keys %changed) {
 	make_path(dirname("$to/$file"));
-	# Keep the mode.
+	# Copy the file first, so that it keeps its mode.
 	cp("$from/$file", "$to/$file") or die "$to/$file: $!\n" if !-e "$to/$file";
 	open my $out, '>:raw', "$to/$file" or die "$to/$file: $!\n";
 	print {$out} $text{$file};

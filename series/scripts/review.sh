@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Makes a branch with all series in a git tree of Linux, and from it patches that can be mailed. It
-# does not matter what is checked out in that tree, since the script uses a worktree of its own.
+# Makes a branch with all series in a git tree of Linux, and writes the branch's commits as patches
+# that can be mailed. The script uses a worktree of its own, so what is checked out in the tree does
+# not change.
 #
 #	series/scripts/review.sh DIRECTORY
 #
 # The branch is for-review/BASE, and begins at the tag of the base kernel. The end of each series
-# has the tag kprobes-BASE/SERIES-vN, with the cover letter as message. out/review has the
-# patches, with the base kernel's commit in them. A line `Since:` in a message becomes Fixes:; for
-# that the tree needs its whole history. If the tags of version N-1 are there, the cover letters
-# have a range-diff. REROLL= is N, see lib.sh. export.sh has to run before this.
+# has the tag kprobes-BASE/SERIES-vN, with the cover letter as message; N is REROLL=, see lib.sh.
+# out/review has the patches, which name the base kernel's commit. A line `Since:` in a message
+# becomes a tag Fixes:; to find its commit, the tree needs its whole history. If the tags of version
+# N-1 are there, each cover letter has a range-diff. export.sh has to run before this.
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
@@ -57,7 +58,7 @@ fixes()
 	done < <(sed -n 's/^Since: //p' "$1")
 }
 
-# apply SERIES: applies its patches to the worktree
+# apply SERIES: applies the patches of the series to the worktree
 apply()
 {
 	local messages patches i tags

@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# A base kernel, the tree that it becomes, and a series that leads there
+# make_all: makes a base kernel, the tree after the last step, and a series of two steps that
+# changes the one to the other
 make_all()
 {
 	rm -rf "${work:?}"/*
@@ -40,7 +41,8 @@ Removes: dir/kept.c
 Lifts: A' >"$work/top/series/messages/2-second/0020-two"
 }
 
-# A header and a makefile, with lines that arrive with what needs them
+# make_rule: makes a header and a makefile with lines that split.pl must add in different steps,
+# each with the first code that needs it
 make_rule()
 {
 	local top=$work/top/series/messages
@@ -48,7 +50,7 @@ make_rule()
 	rm -rf "${work:?}"/*
 	mkdir -p "$work"/{stock,tree,out} "$work"/tree/{include/linux,dir/tests} "$top"/{1-first,2-second} \
 		"$work"/top/series/{edits,steps}
-	# As in a diff, + is what the second step adds.
+	# As in a diff, the second step adds the lines with +.
 	cat >"$work/header" <<'END'
  #ifndef _THING_H
  #define _THING_H
@@ -108,7 +110,7 @@ END
 	printf 'two: Second\n\nText.\n\nFiles: dir/two.c\n' >"$top/2-second/0020-two"
 }
 
-# split_all: runs split.pl, with the steps in $work/steps
+# split_all: runs split.pl; its tree after each step N is kept in $work/steps/N
 split_all()
 {
 	cat >"$work/keep" <<-'END'
@@ -126,14 +128,15 @@ not_ok()
 	failed=1
 }
 
-# has STEP FILE TEXT: fails if the file of the step does not contain the text
+# has STEP FILE TEXT: reports a failure unless FILE, after this step, consists of TEXT
 has()
 {
 	[ "$(cat "$work/steps/$1/$2" 2>/dev/null)" = "$(printf '%b' "$3")" ] ||
 		not_ok "step $1 has another $2: $(cat "$work/steps/$1/$2" 2>&1)"
 }
 
-# refused TEXT COMMAND: after COMMAND has changed the data, split.pl fails with TEXT
+# refused TEXT COMMAND: COMMAND puts a mistake into the data; reports a failure unless split.pl then
+# fails with an error that contains TEXT
 refused()
 {
 	local said
@@ -152,7 +155,7 @@ split_all || not_ok "a series without mistakes is refused"
 has 0 dir/file.c 'old'
 has 1 dir/file.c '/*\n * Head.\n */\n\nint two(void)\n{\n\treturn 2;\n}'
 has 1 dir/Makefile 'a.o'
-# Comments and conditions do not arrive before what they are about.
+# A comment, and #if and #endif, must not arrive before a line that they are about.
 has 1 dir/file.h '#ifdef A\n#else\nint one;\n#endif'
 has 2 dir/file.h '#ifdef A\n/* two.c */\n\n/* Both. */\nint two;\nint too;\n#else\nint one;\n#endif'
 has 1 Kconfig 'config A\n\tdepends on BROKEN\n\tbool'

@@ -5,11 +5,11 @@
 #
 #	series/scripts/split.pl TOP STOCK TREE FILES DIR [COMMAND...]
 #
-# TOP has series/, STOCK is the base kernel and TREE is out/linux. FILES lists what differs
-# between the two. The steps are made in DIR one after the other, of these files only. At the
-# base kernel's own state, and after each step, COMMAND is run in DIR, with three arguments
-# more: the number of the step, a file that has its commit message, and SERIES/NAME of the step
-# (both "" for the base).
+# TOP has series/, STOCK is the base kernel and TREE is out/linux. FILES is a list of the files that
+# differ between STOCK and TREE. The script writes only these files to DIR: first as they are in the
+# base kernel, then as they are after each step. Each time, it runs COMMAND in DIR, with three more
+# arguments: the number of the step, a file that has its commit message, and SERIES/NAME of the step
+# (0, "" and "" for the base kernel).
 #
 # A step is a file of series/messages/SERIES. The series are sent one after the other, in the order
 # of their names, and so are the steps of each. After the last blank line of the message it may have
@@ -17,29 +17,33 @@
 #
 #	Removes: PATH...	files of the base kernel that this step removes. Files with
 #				the same names may arrive later.
-#	Files: PATH...		files that arrive. A path that ends in / stands for all that is
-#				in it. If several paths match a file, the longest counts.
+#	Files: PATH...		files that this step adds. A path that ends in / stands for all
+#				files in that directory. If several paths match a file, the
+#				longest counts.
 #	Copies: OLD NEW		a file of the base kernel that this step copies to the name NEW,
 #				until a step Removes: NEW
 #	Edits: NAME...		diffs of series/edits that are applied
 #	Lines: FILE RE [... RE] [@-N+M]
-#				lines that do not arrive before this step, although their file
-#				does: all that match, or those from the first match to the next
-#				match of the second expression; with N lines before and M after
+#				lines that arrive with this step at the earliest, although their
+#				file arrives earlier: all that match the RE; with a second RE,
+#				all lines from the match of the first to the next match of the
+#				second. Also N lines before and M lines after these
 #	Since: FILE TEXT	the defect that this step fixes came with the commit that added
 #				TEXT to FILE: review.sh names it by Fixes:
 #	Large: WHY		why the patch may have more lines than others, see export.sh
-#	Holds: NAME...		diffs of series/steps that are applied on top of this step and
-#	Lifts: NAME...		all that follow, until a step lifts them
+#	Holds: NAME...		diffs of series/steps that are applied on top of this step and of
+#				all that follow
+#	Lifts: NAME...		diffs that are not applied any more from this step on
 #	Builds: NAME...		of these diffs, the ones that bisect.sh reverts to compile this step
 #
 # Lines of headers, makefiles and suites.sh arrive with the first code that needs them. Arrival.pm
-# finds the step, so Lines: is only for what it cannot know. In C, a comment does not arrive before
-# the first of the lines under it, up to the next blank line. Nor do #if and #endif arrive before a
-# line in between.
+# finds the step, so Lines: is only for lines whose step it cannot know. In C, a comment does not
+# arrive before the first of the lines under it, up to the next blank line. #if and #endif do not
+# arrive before the first line between them.
 #
-# So only the final version of a file is kept, and an edit of it needs no change here. Each file and
-# edit has to be named exactly once, and the last step has to be TREE: anything else is an error.
+# So the project has only the final version of a file, and a change of that needs no change in
+# series/messages. Each file and edit has to be named exactly once, and the result of the last step
+# has to be TREE: anything else is an error.
 
 use strict;
 use warnings;
@@ -56,7 +60,7 @@ my (%base, %final, %mode, %arrives, %edited, %owners, %removed, %copied, %held);
 my (@steps, @errors);
 my $claims = 0;
 
-# How many Lines: there may be
+# The maximum number of Lines: entries
 my $MOST_CLAIMS = 40;
 
 my @keys = qw(Removes Copies Files Edits Lines Holds Lifts Builds Since Large);
@@ -121,7 +125,8 @@ sub read_step
 	return \%step;
 }
 
-# hunks_of(DIFF): its hunks, each with its file, and the lines of both sides after a newline
+# hunks_of(DIFF): returns the diff's hunks: for each, its file, and for '-' and '+' the lines of
+# that side, with a newline before them
 sub hunks_of
 {
 	my ($diff) = @_;
@@ -139,14 +144,14 @@ sub hunks_of
 	return @hunks;
 }
 
-# The files that a diff changes
+# files_of(DIFF): returns the files that the diff changes
 sub files_of { return map { $_->{file} } hunks_of(@_); }
 
 sub apply
 {
 	my ($where, $diff) = @_;
 
-	# For another base kernel than the default, a diff may be empty.
+	# A diff of series/base-BASE may be empty, if that base kernel does not need the edit.
 	return if !files_of($diff);
 	my $log = `patch -d '$where' -p1 --fuzz=0 --force --no-backup-if-mismatch -r - <'$diff' 2>&1`;
 
@@ -155,8 +160,9 @@ sub apply
 }
 
 # apply_once(DIR, DIFF): applies the diff. Dies if the text that a hunk replaces, or the text that
-# replaces it, is in the file more than once: patch would take the first one, here or when bisect.sh
-# reverses the diff. With another base kernel, or at another step, the file may have one more.
+# replaces it, is in the file more than once: patch might change the wrong place, here or when
+# bisect.sh reverts the diff. With another base kernel, or at another step, the file may have more
+# such places, so check each time.
 sub apply_once
 {
 	my ($where, $diff) = @_;
@@ -182,7 +188,8 @@ sub places
 	return;
 }
 
-# claim(STEP, VALUE): makes some lines of a file arrive with the step at the earliest
+# claim(STEP, VALUE): reads the VALUE of a Lines: entry: the lines that it names arrive with STEP at
+# the earliest
 sub claim
 {
 	my ($nr, $value) = @_;
@@ -213,7 +220,7 @@ sub claim
 	return;
 }
 
-# added(EDIT): the lines of C that it adds
+# added(EDIT): returns the lines of C and assembly that the edit adds
 sub added
 {
 	my ($edit) = @_;
@@ -230,7 +237,8 @@ sub added
 	return $text;
 }
 
-# drop_comments(LINES, NUMBERS): leaves out a comment if none of the lines under it is there yet
+# drop_comments(LINES, NUMBERS): NUMBERS are the LINES that have arrived. Returns them without those
+# of comments under which no line has arrived yet.
 sub drop_comments
 {
 	my ($lines, @here) = @_;
@@ -254,7 +262,8 @@ sub drop_comments
 	return grep { $here{$_} } @here;
 }
 
-# drop_conditions(FILE, LINES, NUMBERS): leaves out #if, #else and #endif with nothing in between
+# drop_conditions(FILE, LINES, NUMBERS): returns NUMBERS without those of #if, #else and #endif
+# between which no line has arrived yet
 sub drop_conditions
 {
 	my ($file, $lines, @here) = @_;
@@ -288,7 +297,7 @@ sub drop_conditions
 	return grep { !$gone{$_} } @here;
 }
 
-# content(FILE, STEP): the contents that a file has after this step; only for files without edits
+# content(FILE, STEP): returns the contents of a file of ours after this step
 sub content
 {
 	my ($file, $nr) = @_;
@@ -304,7 +313,7 @@ sub content
 		@here = drop_comments(\@lines, @here) if $file !~ /Makefile/;
 		@here = drop_conditions($file, \@lines, @here);
 	}
-	# One blank line remains in place of lines that arrive later, and none at the end.
+	# Leave one blank line in place of lines that arrive later, and none at the end of the file.
 	my $text = '';
 	for my $i (0 .. $#here) {
 		my $line = $lines[$here[$i]];
@@ -391,7 +400,8 @@ sub read_all
 	return;
 }
 
-# longest(FILE, KEY): the step whose path of this key is the longest that matches the file
+# longest(FILE, KEY, USED): returns the step with the longest path that matches the file, of all
+# paths in entries KEY:, such as Files:. Stores "STEP PATH" in USED.
 sub longest
 {
 	my ($file, $key, $used) = @_;
@@ -467,7 +477,7 @@ sub call
 	return;
 }
 
-# lay(FROM, HOLDS): copies FROM to DIR, and applies these diffs of series/steps
+# lay(FROM, HOLDS): copies the files in FROM to DIR, and applies these diffs of series/steps there
 sub lay
 {
 	my ($plain, @holds) = @_;

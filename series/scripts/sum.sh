@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs targets of the Makefile one after the other, even if one fails, and prints the sum of their
-# results. DEADLINE= in the environment is a time in seconds since 1970: targets that have not begun
-# by then are left out, and are named before the sum.
+# results. DEADLINE= in the environment is a time in seconds since 1970: the script leaves out
+# targets that have not begun by then, and names them before the sum.
 #
 #	series/scripts/sum.sh TARGET...
 

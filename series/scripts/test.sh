@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the variants and runs the tests in each: first tests that need no programs of the
-# host, while the next variant is being built. Then other guests follow, two at a time: one of
-# `default` with the host's programs, for clients-*.sh; and short ones for tests that need a
-# kernel command line of their own. The last line says how many tests passed and failed in all
-# guests.
+# Builds the variants one after the other. While the next one is being built, a guest runs the
+# tests of the last one that need no programs of the host. When all are built, other guests follow,
+# two at a time: one of `default` with the host's programs, for clients-*.sh; and short ones for
+# tests that need a kernel command line of their own. The last line says how many tests passed and
+# failed in all guests.
 #
 #	series/scripts/test.sh VARIANT[,VARIANT...] [TEST...]
 #
@@ -59,7 +59,7 @@ slots=1
 names=()
 left_out=()
 
-# reap: waits for a guest, and counts its results
+# reap: waits until one of the running guests has ended, and counts its results
 reap()
 {
 	local pid name p f
@@ -84,7 +84,7 @@ guest()
 		return
 	fi
 	rm -f "$OUT/log/vmtest-$1.counts"
-	# In a process group of its own, so that all of it can be killed.
+	# Run it in a process group of its own, so that end_guests() can kill all of its processes.
 	set -m
 	run_guest "$@" > >(sed -u "s/^/$1: /" | tee "$OUT/log/guest-$1.log") &
 	names+=("$1")
@@ -111,10 +111,11 @@ has_kernel()
 
 built=()
 for variant in "${variants[@]}"; do
-	# After the build of the last variant, no build needs a CPU any more: from then on, run two
-	# guests at once.
+	# Once the last variant is built, no build needs a CPU any more: then run two guests at
+	# once.
 	[ "$variant" != "${variants[-1]}" ] || slots=2
-	# Debian's archive may lack what the guests of a variant need. Then test the other variants.
+	# Debian's archive may lack packages that the guests of a variant need. Then count a
+	# failure, and test the other variants.
 	if ! (guest_packages "$variant"); then
 		say "$variant is left out, and counts as 1 failed: its guests cannot be started here"
 		failed=$((failed + 1))
@@ -132,7 +133,7 @@ done
 
 for variant in "${built[@]}"; do
 	these=("${asked[@]}")
-	# i386 runs the tests of clients only if `default` does not.
+	# If no TEST was given, i386 runs the tests of clients only if `default` does not.
 	case $whole$variant in
 	ydefault | yrt) these=("${clients[@]}") ;;
 	yi386) has_kernel default || these=("${clients[@]}") ;;
@@ -159,7 +160,7 @@ done
 while [ ${#running[@]} -gt 0 ]; do
 	reap
 done
-# Repeat the tests that failed: their messages are far above.
+# Print the failures of all guests once more: the first time they were printed far above.
 for name in "${names[@]}"; do
 	grep -E '^[^ ]+ +not ok: ' "$OUT/log/guest-$name.log" || true
 done

@@ -5,10 +5,11 @@
 #
 #	series/scripts/torture.sh VARIANT [MINUTES [SEED]]
 #
-# VARIANT may be the base kernel, as a control. MINUTES is the time of all cases together, 5 by
-# default. With the same SEED, the writers make the same changes. With CASE=N in the environment,
-# only that case runs. With INTERLEAVE=1, CPUs take turns at any instruction, see vmtest.sh. Each
-# case ends with the last lines of kprobe_torture, and the whole with a line "N passed, M failed".
+# VARIANT may be the base kernel, to compare. MINUTES is the time of all cases together, 5 by
+# default. With the same SEED, the tasks that register and unregister probes make the same changes.
+# With CASE=N in the environment, only that case runs. With INTERLEAVE=1, CPUs take turns at any
+# instruction, see vmtest.sh. For each case, the script prints the last lines of kprobe_torture; its
+# own last line is "N passed, M failed".
 
 set -euo pipefail
 # shellcheck source=series/scripts/lib.sh
