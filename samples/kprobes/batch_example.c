@@ -6,10 +6,10 @@
  *	modprobe batch_example glob='kp_tgt_*' beside=kp_tgt_function
  *	cat /sys/kernel/debug/batch_example/hits
  *
- * The module searches the kernel, or the module that contains the function named by `beside`.
- * Registering a batch registers all probes or none. So the module first tries each probe alone,
- * disabled, which patches no text. Then one call registers all that can be set, which
- * interrupts the other CPUs once, instead of once for each probe.
+ * The sample searches the kernel, or the module that contains the function named by `beside`.
+ * register_kprobes() registers all probes or none. So the sample first registers each probe alone,
+ * disabled, which patches no text. Then one call registers all probes for which that succeeded. It
+ * interrupts the other CPUs only once, and not once for each probe.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -125,8 +125,9 @@ static int add_symbol(const struct symbol *sym)
 }
 
 /*
- * Walk from symbol to symbol, up or down from @addr, to the last one of the kernel or of the
- * module. Symbols of data are added too; their probes will be refused.
+ * Walk from symbol to symbol, up or down from @addr, and add those that match, until a symbol is
+ * not in the module of @from, or not in the kernel if @from has no module. Symbols of data are
+ * added too; their probes will be refused.
  */
 static int walk(unsigned long addr, bool up, const struct symbol *from, struct symbol *sym)
 {

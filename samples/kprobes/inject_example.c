@@ -47,7 +47,7 @@ MODULE_PARM_DESC(times, "how many calls are still to be changed");
 
 static atomic_long_t changed;
 
-/* Should this call be changed? If so, take one from @times. Several CPUs may do that at once. */
+/* Should this call be changed? If so, decrement @times. Several CPUs may do that at once. */
 static bool change_this(void)
 {
 	int filter = READ_ONCE(pid), left;

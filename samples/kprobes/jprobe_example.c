@@ -36,7 +36,7 @@ static pid_t on_clone(struct kernel_clone_args *args)
 			args->exit_signal);
 
 	/*
-	 * Every path must end with jprobe_return(), which does not come back. The return statement
+	 * Every path must end with jprobe_return(), which never returns here. The return statement
 	 * only satisfies the compiler.
 	 */
 	jprobe_return();

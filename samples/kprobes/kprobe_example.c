@@ -59,8 +59,8 @@ static void show(const char *when, unsigned long addr, struct pt_regs *regs)
  * as missed.
  *
  * A handler may change the registers. If it redirects execution by setting the instruction
- * pointer, it returns non-zero; then the CPU does not execute the instruction, and
- * post_handlers are not called. Otherwise it returns 0.
+ * pointer, it must return non-zero. Then the CPU does not execute the probed instruction, and
+ * post_handlers are not called. Otherwise the handler must return 0.
  */
 static int before_insn(struct kprobe *kp, struct pt_regs *regs)
 {

@@ -7,7 +7,8 @@
  *	cat /sys/kernel/debug/latency_example/histogram
  *
  * Each line of the file counts the calls that took at least the time in its first column, and
- * less than that in its second. These are a power of two and the next one.
+ * less than the time in its second column. The second time is twice the first one, except in the
+ * line that begins at 0 ns.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

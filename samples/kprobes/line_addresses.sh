@@ -20,7 +20,7 @@ line=${1:?usage: line_addresses.sh LINE [option of perf probe...]}
 shift
 definitions=$(perf probe "$@" -D "$line")
 
-# A definition: p:probe/NAME SYMBOL+OFFSET ARGUMENT...
+# perf prints lines `p:probe/NAME SYMBOL+OFFSET ARGUMENT...`: pass SYMBOL+OFFSET to kprobes/explain.
 echo "$definitions" | cut -d' ' -f2 | sort -u | while read -r location; do
 	exec 3<>$EXPLAIN
 	echo "$location" >&3

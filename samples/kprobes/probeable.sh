@@ -28,12 +28,12 @@ fi
 pattern=${1:-*}
 case $pattern in
 *[*?[]*) ;;
-*) pattern="[${pattern%"${pattern#?}"}]${pattern#?}" ;;	# a list of one place
+*) pattern="[${pattern%"${pattern#?}"}]${pattern#?}" ;;	# [f]oo matches only foo, but is a pattern
 esac
 exec 3<>$EXPLAIN
 printf '%s\n' "$pattern" >&3
 awk -v verbose=$verbose '
-	# The address that is probed for a function may follow its endbr64.
+	# A probe of a function may be after its endbr64, at +0x4: print only the name.
 	{ place = $2; sub(/\+0x[04]$/, "", place); mode = $3 }
 	(mode == "no" || $4 == "notrace") && !verbose { next }
 	{ sub(/^[^ ]* [^ ]* [^ ]* ?/, ""); print "kprobe:" place (verbose ? " " mode " " $0 : "") }

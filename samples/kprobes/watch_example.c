@@ -36,11 +36,11 @@ static int pid;
 module_param(pid, int, 0444);
 MODULE_PARM_DESC(pid, "thread whose name is watched");
 
-/* The thread to watch. When it is first renamed, the probe sets this, and takes a reference. */
+/* The thread to watch, with a reference. NULL until on_rename() finds the thread. */
 static struct task_struct *watched;
 static struct perf_event * __percpu *watchpoint;
 
-/* 0 until the watchpoint is set, then 1, or the error. */
+/* 0 at first; 1 when the watchpoint has been set; a negative errno if that failed */
 static int state;
 
 static atomic_long_t writes;
@@ -94,7 +94,7 @@ static void set_watchpoint(struct work_struct *work)
 
 static DECLARE_WORK(watch_work, set_watchpoint);
 
-/* Called by an interrupt after irq_work_queue(). It must not sleep, but may wake tasks. */
+/* Called in an interrupt after irq_work_queue(). It must not sleep, but may wake tasks. */
 static void pass_on(struct irq_work *work)
 {
 	schedule_work(&watch_work);
@@ -178,7 +178,7 @@ static int __init watch_example_init(void)
 static void __exit watch_example_exit(void)
 {
 	debugfs_lookup_and_remove(KBUILD_MODNAME, NULL);
-	/* Stop them in this order: the probe queues the irq_work, which queues the work. */
+	/* Keep this order: the probe queues the irq_work, and the irq_work queues the work. */
 	unregister_kprobe(&probe);
 	irq_work_sync(&found_work);
 	cancel_work_sync(&watch_work);

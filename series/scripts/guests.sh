@@ -53,8 +53,8 @@ boot_events()
 
 	events+=";p:kpinit/console,console_on_rootfs;p:kpinit/inside,console_on_rootfs+$1"
 	events+=";p:kpinit/late,_xbc_exit;p:kpinit/later,_xbc_exit+$1"
-	# With trace_event=, the ring buffer has its full size from the start. Otherwise it has one page
-	# for each CPU, and on a slow machine later events may overwrite those of the boot.
+	# With trace_event=, the ring buffer has its full size from the start. Otherwise it has only
+	# one page for each CPU, and on a slow machine later events may overwrite those of the boot.
 	printf 'trace_event= kprobe_event=%s\n' "$events"
 }
 

@@ -5,10 +5,10 @@
 #
 #	series/scripts/rename.pl RENAMES FROM TO LIST
 #
-# RENAMES has lines of `PATTERN...: SUBSTITUTION`. The script runs the perl substitution on each file
-# in LIST that matches a PATTERN, in which * stands for anything. It reads a file from FROM, unless
-# TO has it already, and writes it to TO if it changes. If a substitution changes no file that
-# matches one of its patterns, that is an error, so that obsolete lines are found.
+# RENAMES has lines of `PATTERN...: SUBSTITUTION`. The script runs the perl substitution on each
+# file in LIST that matches a PATTERN, in which * stands for anything. It reads a file from FROM,
+# unless TO has it already, and writes it to TO if it changes. If a substitution changes no file
+# that matches one of its patterns, that is an error, so that obsolete lines are found.
 
 use strict;
 use warnings;
