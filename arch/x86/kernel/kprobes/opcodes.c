@@ -245,7 +245,7 @@ static const struct opcode_group groups[] = {
 	{ 0x008d, 0x008d, "MMMMMMMM", "........" },	/* lea */
 	/* mov to a segment register; R is ss: the CPU takes no interrupt right after the load */
 	{ 0x008e, 0x008e, "S.RSSW..", "S.RSSW.." },
-	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; the others are XOP */
+	{ 0x008f, 0x008f, "M.......", "M......." },	/* pop; XOP with another reg field */
 	{ 0x00c0, 0x00c1, "MMMMMM.M", "MMMMMM.M" },	/* rotates, shifts */
 	{ 0x00c6, 0x00c6, "M.......", "M......." },	/* mov */
 	{ 0x00c7, 0x00c7, "M.......", "M......." },
@@ -274,7 +274,7 @@ static const char map_0f01[64 + 1] = {
 	"RMRRRRRR"	/* c0: virtualisation, pconfig */
 	"MRMMRRRR"	/* c8: monitor, mwait, clac, stac, TDX, SGX */
 	"MM..RRMR"	/* d0: xgetbv, xsetbv, vmfunc, xend, xtest, enclu */
-	"RMRRRRRR"	/* d8: vmmcall among virtualisation */
+	"RMRRRRRR"	/* d8: virtualisation; M is vmmcall */
 	"MMMMMMMM"	/* e0: smsw */
 	"R.RRRRMM"	/* e8: serialize, shadow stacks, rdpkru, wrpkru */
 	"MMMMMMMM"	/* f0: lmsw */
@@ -350,8 +350,8 @@ static enum x86_op letter_to_op(char c, struct insn *insn)
 }
 
 /*
- * Look up an instruction for which groups[] has '.'. With some opcodes there is an instruction only
- * for certain ModRM bytes (xabort, 0f 01) or only with a certain prefix (rdfsbase).
+ * group_to_op() calls this if groups[] has no instruction for @opcode and the reg field of @modrm.
+ * There may still be one for certain ModRM bytes (xabort, 0f 01) or prefixes (rdfsbase).
  */
 static enum x86_op exception_to_op(u16 opcode, u8 modrm, struct insn *insn)
 {

@@ -26,8 +26,8 @@ static __always_inline bool slot_lookup_is_candidate(unsigned long ip)
 /*
  * Find the probepoint whose slot or detour buffer contains an address.
  *
- * Context: any. Preemption must be disabled until the caller has read the probepoint, unless the
- * current task is in the slot, which keeps both allocated.
+ * Context: any. Preemption must be disabled until the caller has read the probepoint, which may
+ * then be freed; or the current task must be in the slot, which delays that.
  *
  * Return: the probepoint, or NULL.
  */

@@ -313,7 +313,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lin_c\@
 	.if \several
-	/* probepoint_set(); %esi points into the set's list of probes, which ends with NULL */
+	/* probepoint_set(); PROBE_SET_probes(%esi): the next entry of a list that ends with NULL */
 	movl	PROBEPOINT_set(%eax), %esi
 	movl	PROBE_SET_probes(%esi), %eax
 	testl	%eax, %eax
@@ -382,8 +382,8 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. This trampoline calls these
- * directly, which saves a call of probe_set_multi_pre().
+ * A detour buffer calls this if several probes have a pre_handler. This trampoline calls the
+ * pre_handlers directly, which saves a call of probe_set_multi_pre().
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -480,7 +480,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	/*
 	 * A function may return with AC set for accesses to user memory, and its caller relies
-	 * on that. Handlers run with AC clear.
+	 * on that. Handlers run with AC clear; .Lreturn_popf restores it.
 	 */
 .Lreturn_slowpath:
 	KPROBE_SANITIZE_FLAGS .Lreturn_checked

@@ -103,8 +103,8 @@
  */
 .macro KPROBE_TRAMPOLINE_CHECK_SLOWPATH slowpath:req test_flags=1
 	/*
-	 * The jmp is not longer than the movq, so no nops are added to the movq,
-	 * which CPUs without call depth tracking would execute.
+	 * The jmp is not longer than the movq. If it were, ALTERNATIVE would pad the movq with
+	 * nops, and CPUs without call depth tracking would execute these.
 	 */
 	ALTERNATIVE __stringify(movq EFLAGS(%rsp), %r14), "jmp \slowpath", X86_FEATURE_CALL_DEPTH
 	.if \test_flags
@@ -467,7 +467,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
 
 	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lnested\@, .Ltake\@
 	.if \several
-	/* probepoint_set(); %rbx points into the set's list of probes, which ends with NULL */
+	/* probepoint_set(); PROBE_SET_probes(%rbx): the next entry of a list that ends with NULL */
 	movq	PROBEPOINT_set(%rax), %rbx
 	movq	PROBE_SET_probes(%rbx), %rdi
 	testq	%rdi, %rdi
@@ -540,8 +540,8 @@ _ASM_NOKPROBE(kprobe_detour_trampoline)
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. This trampoline calls these
- * directly, which saves a call of probe_set_multi_pre().
+ * A detour buffer calls this if several probes have a pre_handler. This trampoline calls the
+ * pre_handlers directly, which saves a call of probe_set_multi_pre().
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
 	KPROBE_DETOUR_TRAMPOLINE several=1
@@ -642,7 +642,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 	/*
 	 * A function may return with AC set for accesses to user memory, and its caller relies
-	 * on that. Handlers run with AC clear.
+	 * on that. Handlers run with AC clear; .Lreturn_popf restores it.
 	 */
 	UNWIND_HINT_REGS
 .Lreturn_slowpath:

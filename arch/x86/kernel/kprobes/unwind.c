@@ -132,11 +132,12 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
 
 /*
  * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
- * tracer may have replaced it in any order, each several times. Each step asks one of them, which
- * continues its search after the record that it found last.
+ * tracer may have replaced it in any order, each several times. Each pass of the loop asks them
+ * until one knows which address its trampoline replaced. The next time, that one continues its
+ * search after the record that it found last.
  *
- * Preemption is disabled, since an instance that is found in one step must not be freed before the
- * next step.
+ * The caller has disabled preemption, since an instance that is found in one pass must not be freed
+ * before the next pass.
  */
 static unsigned long __kprobes unwind_find_return(struct unwind_state *state, unsigned long addr,
 						  unsigned long *addr_p, struct llist_node *cur)
