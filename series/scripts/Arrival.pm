@@ -160,7 +160,7 @@ sub scan_header
 	return @of;
 }
 
-# statements(LINES): [first, last] of each statement of a makefile
+# statements(LINES): returns the numbers [first, last] of the lines of each statement of a makefile
 sub statements
 {
 	my ($lines) = @_;
@@ -300,7 +300,7 @@ sub find_uses
 	return;
 }
 
-# line_step(FILE, NUMBER): the step of a line of a header, as far as it is known
+# line_step(FILE, NUMBER): returns the step of a line of a header; $LATE if it is not known yet
 sub line_step
 {
 	my ($file, $i) = @_;

@@ -96,7 +96,8 @@ names()
 	sed -n "s/^$1: //p" "$2"
 }
 
-# unhold MESSAGE: reverts the diffs that hold back the features of this step, to compile it
+# unhold MESSAGE: reverts the diffs of series/steps that lines `Builds:` of the message name: they
+# hold back the features that the patch adds to
 unhold()
 {
 	local name
@@ -112,7 +113,8 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" -j"$jobs" "$@" </dev/null
 }
 
-# two_cores: is there a choice between two cores of kprobes in this step?
+# two_cores: does this step have both the base kernel's core of kprobes (old) and ours (new), and an
+# option that chooses one?
 two_cores()
 {
 	choice | grep -q $'^\tbool'
@@ -174,13 +176,14 @@ set_up()
 		printf '%s\n' "$stamp" >"$build/.config-from"
 }
 
-# has OPTION: the configuration has it
+# has OPTION: is the option selected in this configuration?
 has()
 {
 	grep -qE "^CONFIG_$1=[ym]$" "$build/.config"
 }
 
-# part: is this patch a part of a feature that is held back, and that the variant supports?
+# part: does the patch name features in a line `Builds:`, which diffs of series/steps hold back, and
+# does this configuration have them?
 part()
 {
 	local name
@@ -199,7 +202,7 @@ old_core()
 	! has PROBEPOINTS
 }
 
-# objects_of COMMIT: the targets to compile for this patch
+# objects_of COMMIT: prints the targets of make to compile for this patch
 objects_of()
 {
 	local file object option srcarch=x86
@@ -245,9 +248,8 @@ objects_of()
 		esac
 		[ ! -e "$tree/$file" ] || printf '%s\n' "${file%.*}.o"
 	done < <(git -C "$steps" diff --name-only "$1^" "$1")
-	# Compile all of kprobes as well, unless the patch is a part of a feature that is held back:
-	# then $tree is without the hold, and files that need later parts of the feature do not
-	# compile.
+	# Compile all of kprobes as well, unless unhold() has reverted the diffs that hold back the
+	# patch's feature: then files that need later parts of the feature do not compile.
 	if has KPROBES && ! part; then
 		file=kernel/kprobes
 		! old_core || [ ! -e "$tree/${file}_old.c" ] || file+=_old
@@ -476,7 +478,7 @@ key_of()
 	esac | sha1sum | cut -c1-40
 }
 
-# try STAGE [VARIANT]: runs the stage, unless it has passed with these files
+# try STAGE [VARIANT]: runs the stage, unless it has passed before with the same files, see key_of()
 try()
 {
 	local what="$*" key start=$SECONDS

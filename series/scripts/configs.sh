@@ -89,7 +89,7 @@ config rt "PREEMPT_RT" "$ours $users"
 config xen "HYPERVISOR_GUEST PARAVIRT XEN XEN_PV PARAVIRT_XXL" "$ours $users"
 config startup-test "$tracer KPROBE_EVENTS FTRACE_STARTUP_TEST" \
 	"$ours kernel/fork.o $events kernel/trace/trace_kprobe_selftest.o"
-# The functions that the entry code of an int3 calls, with instrumentation
+# For hitpath.pl: the entry code of an int3, with as much instrumentation as it can have
 config entry "$tracer KASAN KASAN_GENERIC KASAN_OUTLINE KGDB KGDB_LOW_LEVEL_TRAP PROVE_LOCKING
 	HWLAT_TRACER OSNOISE_TRACER IRQSOFF_TRACER" \
 	"$entry kernel/trace/trace_preemptirq.o kernel/trace/trace_irqsoff.o
@@ -110,8 +110,8 @@ base_cross="EXPERT MMU MODULES MODULE_UNLOAD KALLSYMS PRINTK BUG DEBUG_KERNEL DE
 core="kernel/kprobes.o kernel/kprobes/ kernel/extable.o kernel/kallsyms.o kernel/exit.o
 	kernel/trace/trace_kprobe.o lib/test_kprobes.o samples/kprobes/"
 
-# config_arch NAME TARGET OPTIONS OBJECTS: adds a configuration for another architecture, with whose
-# name NAME begins
+# config_arch NAME TARGET OPTIONS OBJECTS: adds a configuration for another architecture, of which
+# NAME begins with the name. TARGET is the prefix of the compiler.
 config_arch()
 {
 	cross+=("$1")
@@ -197,8 +197,8 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
-# start: copies the host's programs from another build, since building them takes long, except
-# the ones in scripts/mod, which depend on the architecture
+# start: for a new build, copies the programs in scripts/ from another build, since building them
+# takes long; leaves out scripts/mod, since its programs depend on the architecture
 start()
 {
 	local from
@@ -304,7 +304,8 @@ parse_csky()
 		esac
 		echo "  PARSE   $source"
 		clang-19 "${flags[@]}" "$source" >"$build/parse.log" 2>&1 || bad=1
-		# Clang warns of a cast in asm/uaccess.h that gcc accepts.
+		# Leave out clang's warning of a "heinous" extension in asm/uaccess.h, a cast that
+		# gcc accepts.
 		! grep -E '(error|warning): ' "$build/parse.log" | grep -v heinous || bad=1
 	done
 	return $bad
@@ -348,7 +349,8 @@ compile()
 	[ ! -s "$build/missing" ]
 }
 
-# quick NAME UNDEFINED OBJECT...: compiles the stubs and the objects with these options undefined
+# quick NAME UNDEFINED OBJECT...: compiles configs-stubs.c and the objects with the options in
+# UNDEFINED undefined; prints only failures, with NAME
 quick()
 {
 	local name=$1 object source

@@ -44,7 +44,8 @@ sub read_gcov
 		if (/^\s+-:\s+0:Source:(.*)/) {
 			$file = $1;
 			1 while $file =~ s{[^/.]+/\.\./}{};
-			# The path may go through the link, and ccache makes it relative.
+			# The path begins with the tree, or with a symbolic link to it; with ccache,
+			# it is relative.
 			$file =~ s{^(?:\Q$tree\E|\Q$link\E|(?:\.\./)+linux)/}{};
 			undef $at;
 		} elsif (/^\s*([^\s:]+):\s*(\d+):/) {

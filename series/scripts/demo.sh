@@ -29,8 +29,9 @@ DOCTOR_VARIANT=$variant "$TOP/series/scripts/doctor.sh" "${packages[@]}"
 	say "the first time, packages, sources and a small kernel take some three minutes on two idle CPUs"
 need_packages "${packages[@]}"
 "$TOP/series/scripts/modules.sh" "$variant"
-# The small kernel has no ACPI, so the time-stamp counter is its only fast clock. An emulated timer
-# is too slow to find the counter's frequency, which is the host's.
+# The small kernel has no ACPI, so the time-stamp counter is its only fast clock. The kernel cannot
+# measure the counter's frequency, since the emulated timers are too slow. It is that of the host:
+# pass it on the command line.
 if [ "$variant" = demo ]; then
 	khz=$(awk '/^cpu MHz/ { printf "%d", $4 * 1000; exit }' /proc/cpuinfo)
 	export SMP=1 APPEND="${APPEND:-} tsc=reliable${khz:+ tsc_early_khz=$khz}"

@@ -52,7 +52,7 @@ repo=$work/repo
 
 in_repo() { git -C "$repo" "$@"; }
 
-# table: prints the first table of the manual's section on costs, without the markup
+# table: prints the first table of the manual's section "Probe overhead", without the markup
 table()
 {
 	awk -v title="Probe overhead" '
@@ -91,7 +91,8 @@ cover()
 	own_files
 } | sort -u >"$work/files"
 
-# The series' data, adapted to this base kernel
+# Copy the series' data. With another base kernel than the default, files of series/base-BASE replace
+# some of them.
 mkdir -p "$work/top/series"
 cp -r "$TOP"/series/{messages,edits,steps} "$work/top/series"
 if [ -n "$ADAPTIONS" ]; then

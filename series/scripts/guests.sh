@@ -116,8 +116,8 @@ guests_of_their_own()
 		words+=";p:kpboot/restore,hibernation_restore;r:kpboot/back,hibernation_restore"
 		words+=";p:kpboot/down,syscore_suspend"
 		SWAP=1G TIMEOUT=${TIMEOUT:-3000} short_guest power power-sleep power "$words"
-		# On this CPU, 32-bit processes enter the kernel with sysenter; on the others, with
-		# syscall.
+		# On a CPU of this model, 32-bit processes enter the kernel with sysenter; in all
+		# other guests, with syscall.
 		CPU=max,vendor=GenuineIntel,family=6,model=94,stepping=3 \
 			short_guest power power-sysenter context-compat retbleed=stuff spectre_v2=retpoline
 		# On CPUs 1 to 3, RCU does not watch user space, so the entry code has to tell RCU

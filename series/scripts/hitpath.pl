@@ -146,7 +146,7 @@ my @windows = (
 	{ what => 'a CPU that resumes', from => [qw(wakeup_long64 wakeup_pmode_return)],
 	  after => [qw(x86_acpi_enter_sleep_state)],
 	  before => [qw(idt_invalidate get_cpu_entry_area)], optional => 1 },
-	# This CPU still has the IDT and the GS base of the kernel that has loaded the image.
+	# This CPU still has the IDT and the GS base of another kernel, which has loaded the image.
 	{ what => 'a CPU that resumes an image', from => [qw(restore_image restore_registers)],
 	  after => [qw(swsusp_arch_suspend)], before => [qw(idt_invalidate get_cpu_entry_area)],
 	  optional => 1 },
@@ -425,7 +425,7 @@ sub read_tables
 				function_at($place);
 
 			if ($section eq '__jump_table') {
-				# The code and the target of a jump label, then its key
+				# Each entry has the address of a jump label, its target, its key.
 				my $which = $at % ($wide ? 16 : 12);
 
 				$label = $place if $which == 0;

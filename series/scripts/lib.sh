@@ -171,7 +171,7 @@ own_files()
 	done
 )
 
-# What compiles a kernel
+# Packages that it takes to build a kernel
 # shellcheck disable=SC2034 # for the scripts that source this
 BUILD_PACKAGES=(gcc libc6-dev make bc bison flex libelf-dev perl kmod)
 PREPARE_PACKAGES=(rsync patch xz-utils)
@@ -356,7 +356,7 @@ foreign_busybox()
 
 	export BUSYBOX=$dir/bin/busybox
 	[ ! -x "$BUSYBOX" ] || return 0
-	# Debian 13 is the first that has this architecture.
+	# Debian 13 (trixie) is the first release for riscv64.
 	[ "$1" != riscv64 ] || release=trixie
 	unpack_once "$dir" "busybox-static:$1" "$release" "set BUSYBOX= to a static busybox for $1"
 	[ -d "$dir/bin" ] || ln -sfn usr/bin "$dir/bin"
@@ -512,7 +512,7 @@ find_fragments()
 {
 	local variant=${1#stock-} basis name dir=$TOP/$SELFTESTS
 
-	# adapted to this base kernel
+	# For another base kernel than the default, prepare.sh adapts the fragments in out/linux.
 	[ -z "$ADAPTIONS" ] || dir=$OUT/linux/$SELFTESTS
 	fragments=()
 	if [ "$variant" = demo ]; then
@@ -659,7 +659,8 @@ format_patches()
 	local git=$1 to=$2 range=$3 cover=$2/v$REROLL-0000-cover-letter.patch
 
 	shift 3
-	# --stat -p is the default without the summary, but a cover letter still has one.
+	# By default, git adds a summary of created and deleted files to the diffstat. --stat -p
+	# leaves that out, but not from a cover letter.
 	git -C "$git" format-patch -q -C --stat -p -v "$REROLL" -o "$to" "$@" "$range"
 	[ ! -e "$cover" ] || sed -i '/^ \(create\|delete\) mode /d' "$cover"
 }

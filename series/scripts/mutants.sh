@@ -278,7 +278,7 @@ judge()
 
 # Files that the mutant in the copy has changed
 changed=()
-# restore: takes the mutant out of the copy
+# restore: restores the files in the copy that the last mutant has changed
 restore()
 {
 	local file

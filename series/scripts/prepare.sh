@@ -147,7 +147,7 @@ adapt_own()
 	done
 }
 
-# original FILE: prints the path of the base kernel's version
+# original FILE: prints the path of the base kernel's version of the file
 original()
 {
 	if [ -e "$state/orig/$1" ]; then

@@ -72,7 +72,7 @@ sub spit
 
 sub blank { return $_[0] =~ s/[^\n]/ /gr }
 
-# close_of TEXT POS: the position after the bracket that closes the one at POS
+# close_of TEXT POS: returns the position after the bracket that closes the bracket at POS
 sub close_of
 {
 	my ($text, $pos) = @_;
@@ -219,7 +219,7 @@ sub mutants
 # a file, by FILE:*
 my %scripts;
 for my $path (glob("$matrix/*.txt"), glob "$guess/*.txt") {
-	# SCRIPT@GUEST is what the script executes in a guest of its own.
+	# SCRIPT@GUEST.txt has what SCRIPT executes in a guest of its own: it counts for SCRIPT.
 	my ($script) = $path =~ m{([^/@]+)[^/]*\.txt$};
 	push @{$scripts{$_}}, $script for split ' ', slurp($path);
 }

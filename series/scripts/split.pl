@@ -364,7 +364,7 @@ sub read_all
 		($base{$to}, $final{$to}, $mode{$to}) = (undef, undef, $mode{$from});
 	}
 
-	# Edits and holds: each is named once.
+	# Each edit and each diff in series/steps must be named only once.
 	for my $nr (0 .. $#steps) {
 		for my $edit (@{$steps[$nr]{Edits}}) {
 			my $diff = "$top/series/edits/$edit.diff";
