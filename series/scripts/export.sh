@@ -91,8 +91,8 @@ cover()
 	own_files
 } | sort -u >"$work/files"
 
-# Copy the series' data. With another base kernel than the default, files of series/base-BASE replace
-# some of them.
+# Copy the series' data. With another base kernel than the default, files of series/base-BASE
+# replace some of them.
 mkdir -p "$work/top/series"
 cp -r "$TOP"/series/{messages,edits,steps} "$work/top/series"
 if [ -n "$ADAPTIONS" ]; then
