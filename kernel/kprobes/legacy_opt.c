@@ -212,11 +212,12 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 /**
  * arch_prepare_detour() - build the detour buffer of a probepoint, if it has none
  * @pp: the probepoint
- * @dcr_size: size of the DCR
+ * @dcr_size: size of the instruction that the jump replaces (the DCR) in bytes
  * @post: hits call post_handlers
  *
- * On these architectures the DCR is one instruction. A task can be before or after it, but not
- * inside, so hits of the breakpoint need not resume in the buffer before the jump is written.
+ * On architectures that use this file, the jump replaces one instruction. A task can be before or
+ * after it, but not inside, as it can on x86. So, before the jump is written, hits of the
+ * breakpoint need not be redirected to the buffer to keep tasks out.
  *
  * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *

@@ -61,8 +61,8 @@ struct chunk_group {
  * enum pool_growth - may hits request more instances?
  * @POOL_MAY_GROW: yes
  * @POOL_GROWTH_REQUESTED: no: a hit requested them, and pool_grow() has not run since then
- * @POOL_AT_LIMIT: no: the pool has a fixed size, all its groups are full, or
- *	kprobes.return_pool_kib is reached
+ * @POOL_AT_LIMIT: no: the pool has a fixed size, none of its chunk_groups has room for another
+ *	chunk, or kprobes.return_pool_kib is reached
  * @POOL_NO_MEMORY: no: an allocation failed
  */
 enum pool_growth {

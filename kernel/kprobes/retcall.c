@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the calls that return probes track.
+ * Kernel probes: tracking calls for return probes.
  *
  * A hit at the entry of a function takes an instance, the record of this call, and replaces
  * the return address with the address of a trampoline. When the function returns, the

@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_RETCALL_H
 #define _KERNEL_KPROBES_RETCALL_H
 /*
- * The instances of calls that return probes track. See retcall.c.
+ * Kretprobe instances: each records one call that a return probe tracks. See retcall.c.
  */
 
 #include <linux/kcsan-checks.h>

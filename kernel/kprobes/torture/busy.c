@@ -33,8 +33,8 @@
  */
 #define BUSY_MS		100
 /*
- * How many seconds the first task repeats its calls before it reports an error: if a request is
- * lost, the pool never grows.
+ * For how many seconds the first task repeats its calls while the pool is too small. After that, it
+ * reports an error: the request of the hits to grow the pool must have been lost.
  */
 #define PATIENCE	60
 

@@ -229,10 +229,10 @@ static int call_in_hotplug(unsigned int cpu)
 
 /*
  * The CPU hotplug states whose callbacks call the targets when a CPU goes online or offline. In the
- * first state, another CPU executes the callback, before that CPU is up or after it is dead. In the
- * second, that CPU executes the callback with interrupts disabled, before its first interrupt or
- * after its last one. (Only MIPS uses this state for something else.) In the third, that CPU
- * executes the callback in its hotplug thread.
+ * first state, the callback runs on another CPU, before the CPU that goes online is up, or after
+ * the CPU that goes offline is dead. In the second, it runs on the CPU itself with interrupts
+ * disabled, before its first interrupt or after its last one. (Only MIPS uses this state for
+ * something else.) In the third, it runs on the CPU itself, in its hotplug thread.
  */
 static int hotplug_states[] = {
 	CPUHP_BP_PREPARE_DYN, CPUHP_AP_IRQ_MIPS_GIC_STARTING, CPUHP_AP_ONLINE_DYN,

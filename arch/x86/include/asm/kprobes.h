@@ -262,13 +262,13 @@ static inline struct kprobe *kprobe_running(void)
 }
 
 /**
- * struct kprobe_fault - an exception that an out-of-line copy raised
+ * struct kprobe_fault - an exception in the kernel, which an out-of-line copy may have raised
  * @regs: registers as at the exception
  * @handled: a fault_handler handled it; do nothing else
  * @pp: the probepoint; NULL if no out-of-line copy raised the exception
- * @ip: the instruction pointer that the kernel sees
- * @where: the instruction pointer in the slot or detour buffer; 0 if it is at the copy of the
- *	probed instruction
+ * @ip: the address in the original text to which regs->ip was changed
+ * @where: 0 if the copy of the probed instruction raised the exception; else the address in the
+ *	slot or detour buffer at which the exception was raised
  * @stepping: the copy was being single-stepped
  */
 struct kprobe_fault {

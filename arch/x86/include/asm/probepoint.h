@@ -149,8 +149,8 @@ struct x86_slot {
 /**
  * struct x86_detour - the detour buffer of a probepoint
  * @text: the buffer; NULL if there is none
- * @covered: the original text of the bytes that the jump overwrites
- * @in_text: the jump is in the text
+ * @covered: the original bytes that the jump to the buffer overwrites
+ * @in_text: the jump to the buffer is installed at the probed address
  * @several: the buffer calls kprobe_detour_multi_trampoline()
  */
 struct x86_detour {

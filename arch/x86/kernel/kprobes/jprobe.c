@@ -33,8 +33,8 @@ static noinline unsigned long __kprobes jprobe_stack_end(unsigned long sp)
 
 /*
  * Return: the number of bytes of arguments to copy. @sp is the address of the return address.
- * Usually that is MAX_STACK_SIZE. But the stack may end before that, if the function is the first
- * on it: then copy up to the end of the stack.
+ * Usually the number is MAX_STACK_SIZE. If the function is the first one on its stack, the stack
+ * may end within these bytes: then copy up to its end.
  */
 static __always_inline unsigned long jprobe_args_size(unsigned long sp)
 {

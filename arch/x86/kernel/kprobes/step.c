@@ -22,7 +22,7 @@
  *	so it is set last and cleared first.
  * @pp: the probepoint
  * @flags: X86_EFLAGS_IF and X86_EFLAGS_TF as they were before the step
- * @again: an exception of the copy was repaired, and the copy is stepped again
+ * @again: the copy raised an exception, and is stepped once more after its cause was repaired
  */
 struct kprobe_step {
 	unsigned long trap;
@@ -55,10 +55,10 @@ static struct kprobe_step *__kprobes step_current(void)
 /**
  * x86_kprobe_step() - single-step the copy of the probed instruction
  * @pp: the probepoint
- * @regs: registers of the hit or of an exception, changed to resume in the slot
- * @again: an exception of the copy was repaired
+ * @regs: registers of the hit, or of the exception if @again; changed to resume at the copy
+ * @again: the copy raised an exception, and is stepped once more after its cause was repaired
  *
- * Context: the handler of an int3, or of the exception with interrupts off.
+ * Context: interrupts are off; the handler of the int3, or of the exception if @again.
  *
  * Return: 1.
  */

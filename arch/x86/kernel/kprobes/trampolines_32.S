@@ -141,11 +141,12 @@
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
 
 /*
- * Disable preemption and take a level; or jump to @miss, with preemption disabled, if a handler
- * already runs in this context.
+ * Disable preemption and take a level: the next entry of this CPU's stack of running handlers. If a
+ * handler already runs in this context, jump to @miss instead, with preemption disabled.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
- * %ebx: the level below. Until the context is stored, an NMI ignores the level.
+ * %ebx: the level below. A hit in an NMI that arrives before the context is stored takes the level
+ * above, and reads only that this one has no context yet.
  */
 .macro KPROBE_TRAMPOLINE_TAKE_LEVEL miss:req
 	/* preempt_disable() and kprobe_context() */

@@ -220,11 +220,13 @@
 .endm
 
 /*
- * Take a level, with preemption disabled already; or jump to @nested if a handler already runs on
- * this CPU. The code at @nested may continue at @take.
+ * Take a level, the next entry of this CPU's stack of running handlers; or jump to @nested if a
+ * handler already runs on this CPU. The code at @nested may continue at @take. Preemption is
+ * disabled.
  *
  * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
- * %r12: the level below. Until the context is stored, an NMI ignores the level.
+ * %r12: the level below. A hit in an NMI that arrives before the context is stored takes the level
+ * above, and reads only that this one has no context yet.
  */
 .macro __KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take
 	/* kprobe_enter() */
@@ -239,8 +241,9 @@
 .endm
 
 /*
- * Disable preemption and take a level; or jump to @nested, with preemption disabled, if a handler
- * already runs on this CPU. The code at @nested may continue at @take.
+ * Disable preemption and take a level, an entry of this CPU's stack of running handlers. If a
+ * handler already runs on this CPU, jump to @nested instead, with preemption disabled. The code at
+ * @nested may continue at @take.
  */
 .macro KPROBE_TRAMPOLINE_TAKE_LEVEL nested:req take:req
 	KPROBE_PREEMPT_DISABLE
@@ -248,10 +251,11 @@
 .endm
 
 /*
- * The code at @nested: jump to @take if the context of the hit has interrupted the handler, or to
- * @miss if the handler runs in that context. There is no third case: a handler whose context has
- * interrupted that of the hit would have ended by now. So it is enough to test whether the contexts
- * differ.
+ * The code at @nested of KPROBE_TRAMPOLINE_TAKE_LEVEL: the innermost level, at %r12, belongs to a
+ * running handler. Jump to @take if the context of the hit has interrupted that handler, or to
+ * @miss if the handler runs in the context of the hit. There is no third case: a handler whose
+ * context has interrupted that of the hit would have ended by now. So it is enough to test whether
+ * the contexts differ.
  */
 .macro KPROBE_NESTED take:req miss:req
 	UNWIND_HINT_REGS
@@ -793,9 +797,11 @@ SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_RETURN_NOFLAGS
 
 	/*
-	 * Count the call, as KPROBE_TRAMPOLINE_SLOWPATH does. The return thunk of this
-	 * trampoline's RET counts the return. It may change the flags, on which a function
-	 * does not rely at its entry. kprobe_trampoline_popf counts its return itself.
+	 * With call depth tracking, count the call of the trampoline, as KPROBE_TRAMPOLINE_SLOWPATH
+	 * does. The RET to the entry of the function is a return thunk, which counts the return. It
+	 * changes flags, but a function does not rely on the flags at its entry. If a handler has
+	 * changed the saved flags, kprobe_trampoline_popf loads these: it counts the return itself,
+	 * and returns without the thunk.
 	 */
 	UNWIND_HINT_REGS
 .Lftrace_slowpath:

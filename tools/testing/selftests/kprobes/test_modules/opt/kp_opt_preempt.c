@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task is preempted in the DCR or in the detour buffer while the jump is written or removed. This
- * task, the runner, executes one long instruction nearly all the time. When a timer finds the
- * runner at the wanted place, it wakes another task, the hog, which has a higher priority, and
- * spins until the test releases it.
+ * A task is preempted in the instructions that a jump overwrites, or in the detour buffer, while
+ * the jump is written or removed. This task, the runner, executes one long instruction nearly all
+ * the time. When a timer finds the runner at the wanted place, it wakes another task, the hog,
+ * which has a higher priority, and spins until the test releases it.
  */
 
 #include <asm/irq_regs.h>
@@ -215,8 +215,9 @@ static void kp_let_go(struct kunit *test)
 }
 
 /*
- * The jump must not be written before the task has left the DCR. In the last rounds, the probe is
- * unregistered while the task is still there.
+ * The runner is preempted within the instructions that the jump overwrites. The jump must not be
+ * written before the runner has left them. In the last two rounds, the probe is unregistered while
+ * the runner is still there.
  */
 static void kp_opt_preempted_in_text(struct kunit *test)
 {

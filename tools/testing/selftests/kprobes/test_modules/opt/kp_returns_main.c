@@ -79,7 +79,10 @@ static __nocfi void kp_returns_check(struct kunit *test, kp_returns_fn *fn, bool
 	ret = kp_return_at(slot);
 	KUNIT_ASSERT_GT(test, ret, 0);
 	kunit_info(test, "%pS: detour %*ph\n", kp.addr, KP_SLOT, slot);
-	/* ITS needs the thunk in the lower half of a cache line only: the return must be there. */
+	/*
+	 * Against ITS, a return needs the thunk only in the lower half of a cache line. Check that
+	 * this return is there, so that the next check tests something.
+	 */
 	KUNIT_EXPECT_LT(test, ret, 32);
 	KUNIT_EXPECT_EQ_MSG(test, slot[ret], thunk ? JMP32_INSN_OPCODE : RET_INSN_OPCODE,
 			    "the return of %ps", fn);
