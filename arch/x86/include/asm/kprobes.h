@@ -18,9 +18,9 @@
 #define KRETPROBE_TRAMPOLINE_CALL	5
 
 /*
- * &struct kprobe_level.context while no handler runs. A hit may take the next level if its own
- * context is greater than that of the top level. This value is less than any context, so if no
- * handler runs, any hit may take a level.
+ * &struct kprobe_level.context while no handler runs. A hit may take the next level, i.e. push an
+ * entry onto its CPU's stack of running handlers, if its own context is greater than that of the
+ * top level. This value is less than any context, so if no handler runs, any hit may take a level.
  */
 #define KPROBE_CONTEXT_NONE	(-1)
 
@@ -128,10 +128,10 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 /* What the entry code of an int3 in the kernel adds to preempt_count */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
 /*
- * Set in the context of a level that an int3 has taken: if a handler at that
- * level oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free:
- * on x86_64, preempt_count never has it; on i386, the trampolines mask
- * preempt_count by KPROBE_CONTEXT_MASK first.
+ * Set in the context of a level that the handler of an int3 has taken: if a handler of a probe then
+ * oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free: on x86_64,
+ * preempt_count never has it; on i386, the trampolines mask preempt_count by KPROBE_CONTEXT_MASK
+ * first.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
 
@@ -168,7 +168,7 @@ static __always_inline void kprobe_int3_restore_context(void)
 }
 
 /*
- * Take the next level.
+ * Take the next level: push an entry onto this CPU's stack of running handlers.
  *
  * Move the top first, and store the context last. If an NMI arrives in between, the level on top
  * has no context yet. A hit in the NMI takes the level above, and frees it before the NMI returns.
@@ -196,7 +196,7 @@ struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct
 
 /**
  * kprobe_enter() - begin to run handlers, unless this context already runs handlers
- * @level: result: the level, for kprobe_leave()
+ * @level: result: the new top entry of this CPU's stack of running handlers, for kprobe_leave()
  * @interrupted: the context that the hit has interrupted
  * @context: @interrupted, perhaps with the other bits of &struct kprobe_level.context
  * @probe: the probe whose handler is called first
@@ -224,7 +224,7 @@ struct kprobe_level *x86_kprobe_take_second(s32 context, struct pt_regs *regs);
 
 /**
  * kprobe_leave() - free the level that kprobe_enter() took
- * @level: the level
+ * @level: the level, the top entry of this CPU's stack of running handlers
  *
  * The level is cleared before it is freed: an NMI may take it as soon as it is free, and relies on
  * a free level having no context and no registers.
@@ -311,9 +311,10 @@ struct x86_jprobe_call {
 #define arch_kretprobe_slot(regs)	((unsigned long *)kernel_stack_pointer(regs))
 
 /*
- * Disable preemption and take a level for the handlers of a return. If the function was called by a
- * handler, this context has a level already: take a second one. If the context has two, take none,
- * and return false: hits in this context are missed anyway.
+ * Disable preemption and take a level, an entry of this CPU's stack of running handlers, for the
+ * handlers of a return. If the function was called by a handler, this context has a level already:
+ * take a second one. If the context has two, take none, and return false: hits in this context are
+ * missed anyway.
  */
 static __always_inline bool arch_kretprobe_begin(void)
 {

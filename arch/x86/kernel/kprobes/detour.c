@@ -110,7 +110,7 @@ __visible bool __kprobes kprobe_detour_nested(struct probepoint *pp, struct pt_r
 
 /**
  * kprobe_detour_redirected() - record that a pre_handler returned non-zero
- * @p: the probe, which the CPU's level records as running
+ * @p: the probe, which is recorded as running on this CPU, see struct kprobe_level
  *
  * Context: any, with preemption disabled by the trampoline.
  */

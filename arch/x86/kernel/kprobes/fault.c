@@ -149,7 +149,7 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_resume);
 
 /*
  * Leave an int3 whose handler has oopsed: undo what the entry code of the int3 did. RCU and lockdep
- * count, for each CPU, the exceptions that are being handled, and this one will never return.
+ * count, for each CPU, the exceptions that are being handled, and this int3 will never return.
  * Interrupts stay off, for the CPU and for lockdep.
  */
 static void fault_abandon_int3(void)

@@ -12,7 +12,7 @@
  * the others it calls kprobe_ftrace_hit(), as the trampoline of 32-bit mode always does.
  *
  * ftrace's recursion guards are not used, since they drop hits that must be counted as missed.
- * Instead, the CPU's levels (struct kprobe_level) show whether a handler runs, as for breakpoints,
+ * Instead, the CPU's stack of running handlers (struct kprobe_level) is used, as for breakpoints,
  * see int3.c.
  */
 #include <linux/context_tracking.h>

@@ -7,12 +7,13 @@
  * there are post_handlers: such a hit does not return to this file. A slot that ends in an int3
  * is single-stepped, see step.c.
  *
- * A CPU's levels record which interrupt contexts run handlers, see struct kprobe_level. If a
- * handler itself causes a hit, the hit has the handler's context: see x86_kprobe_hit_nested(). A
- * softirq, hard interrupt or NMI that interrupts a handler has a context of its own, so its hits
- * call their handlers. preempt_count counts the int3 itself as an NMI. So a hit subtracts that from
- * preempt_count to get the context that the int3 interrupted, and compares that with the level's.
- * The handlers run in that context: while they run, preempt_count does not count the int3.
+ * Each CPU has a stack of running handlers. An entry, called a level (struct kprobe_level), records
+ * in which interrupt context the handler runs. If a handler itself causes a hit, the hit has the
+ * handler's context: see x86_kprobe_hit_nested(). A softirq, hard interrupt or NMI that interrupts
+ * a handler has a context of its own, so its hits call their handlers. preempt_count counts the
+ * int3 itself as an NMI. So a hit subtracts that from preempt_count to get the context that the
+ * int3 interrupted, and compares that with the level's. The handlers run in that context: while
+ * they run, preempt_count does not count the int3.
  *
  * An NMI may interrupt this code at any instruction. It finds the levels consistent, and leaves
  * them unchanged.
@@ -43,9 +44,9 @@ DEFINE_STATIC_KEY_FALSE(kprobes_used_key);
 static struct kprobe kprobe_busy;
 
 /*
- * Free all levels and steps of a CPU before it starts. An INIT IPI, which restarts a CPU, may have
- * stopped it in a handler: the handler's level would stay taken, and all later hits in that context
- * would be missed.
+ * Empty a CPU's stacks of running handlers and of steps before the CPU starts. An INIT IPI, which
+ * restarts a CPU, may have stopped it in a handler: the handler's level would stay taken, and all
+ * later hits in that context would be missed.
  */
 static int kprobe_reset_cpu(unsigned int cpu)
 {
@@ -60,9 +61,9 @@ static int kprobe_reset_cpu(unsigned int cpu)
 }
 
 /**
- * arch_init_kprobes() - initialise the levels of all CPUs
+ * arch_init_kprobes() - initialise each CPU's stack of running handlers
  *
- * Later, a CPU that brings another CPU up resets the levels of that CPU.
+ * Later, when a CPU brings another CPU up, it first empties the stack of the other one.
  *
  * Return: 0 or a negative errno.
  */
@@ -167,9 +168,10 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
  * @context: the context, perhaps with the other bits of &struct kprobe_level.context
  * @regs: as for kprobe_enter(), which has failed
  *
- * A context that has two levels gets no more, so the number of levels is bounded, whatever handlers
- * call. An interrupt may arrive while the interrupted code fills a level. That level has no context
- * yet, so it does not count as a level of the interrupt.
+ * A level is an entry of this CPU's stack of running handlers. A context that has two levels gets
+ * no more, so the number of levels is bounded, whatever handlers call. An interrupt may arrive
+ * while the interrupted code fills a level. That level has no context yet, so it does not count as
+ * a level of the interrupt.
  *
  * Context: any, with preemption disabled.
  *
@@ -202,10 +204,10 @@ struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_reg
  *   for instance rcu_read_lock(): with probes in these, each nested hit would cause the next one,
  *   without end.
  *
- * An interrupt or an NMI has another context, and two levels of its own. While the pre_handlers
- * run, preemption is disabled, so unregister_kprobe() waits for them, as it does for other hits. If
- * a probe is unregistered while its handler runs, its @point becomes NULL. Then the handler may hit
- * its former probepoint, and this calls the pre_handlers there, which does no harm.
+ * An interrupt or an NMI has another context, in which handlers may nest again. While the
+ * pre_handlers run, preemption is disabled, so unregister_kprobe() waits for them, as it does for
+ * other hits. If a probe is unregistered while its handler runs, its @point becomes NULL. Then the
+ * handler may hit its former probepoint, and this calls the pre_handlers there, which does no harm.
  *
  * Context: the probed code's, with preemption disabled.
  *
@@ -241,8 +243,9 @@ static __always_inline int int3_redirected(struct probepoint *pp, struct pt_regs
 }
 
 /*
- * Handle a hit of @pp that a handler has caused. The post_handlers of @pp are not called: they need
- * the level of this context, which the handler keeps until it returns. See x86_kprobe_step_trap().
+ * Handle a hit of @pp that a handler has caused. The post_handlers of @pp are not called: they
+ * would need the level (struct kprobe_level) of this context, which that handler keeps until it
+ * returns. See x86_kprobe_step_trap().
  */
 static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -259,7 +262,9 @@ static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs 
 /**
  * x86_kprobe_emulate_with_post() - emulate the probed instruction, and call the post_handlers
  * @pp: the probepoint
- * @regs: registers of the hit, whose level this frees
+ * @regs: registers of the hit
+ *
+ * This also frees the hit's level, the top entry of this CPU's stack of running handlers.
  *
  * Return: 1.
  */

@@ -3,10 +3,10 @@
  * Kernel probes on x86: the call of a jprobe's handler.
  *
  * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. jprobe_return() finds the
- * frame via the level of the running handler.
+ * frame via the top entry of the CPU's stack of running handlers (struct kprobe_level).
  *
- * An interrupt during a handler may also hit a jprobe. That hit has its own level, so each
- * jprobe_return() ends the handler of its own context.
+ * An interrupt during a handler may also hit a jprobe. That hit has its own entry in the stack, so
+ * each jprobe_return() ends the handler of its own context.
  */
 #include <linux/kasan.h>
 #include <linux/minmax.h>
@@ -72,7 +72,7 @@ bool __kprobes arch_jprobe_call(struct pt_regs *regs, void *entry)
 /**
  * arch_jprobe_return() - end the handler of a jprobe, if this context runs it
  *
- * jprobe_return() calls this if the probe of the innermost level is a jprobe. This function returns
+ * jprobe_return() calls this if the innermost running handler is a jprobe's. This function returns
  * only if an interrupt or a fault_handler called it during the jprobe's handler, or if the handler
  * runs on another stack.
  *

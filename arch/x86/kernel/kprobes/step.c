@@ -169,8 +169,9 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 		run_post &= regs->ip != (unsigned long)READ_ONCE(pp->arch.slot.copy);
 	}
 	/*
-	 * If a handler has caused the hit, the handler's level is still taken, so
-	 * kprobe_enter_int3() fails: nested hits call no post_handlers, see int3_nested().
+	 * If a handler has caused the hit, this CPU's stack of running handlers still has an entry
+	 * (level) for it, so kprobe_enter_int3() fails: nested hits call no post_handlers, see
+	 * int3_nested().
 	 */
 	if (run_post && kprobe_enter_int3(&level, NULL, NULL)) {
 		kprobe_run_post_handlers(pp, regs, level);

@@ -136,7 +136,8 @@
  * The steps of the trampolines are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and
  * of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
  *
- * %ebx points to the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
+ * A level (struct kprobe_level) is an entry of this CPU's stack of running handlers. %ebx points to
+ * the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
 
@@ -520,7 +521,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/*
 	 * The first instance on the list belongs to another call; or a bit of its fp marks a call
 	 * with several instances, or one that another tracer tracks, too; or its return probe was
-	 * unregistered. Free the level, since kretprobe_return(), which handles these, takes one.
+	 * unregistered. kretprobe_return() handles these cases: free the trampoline's level, since
+	 * that function takes a level itself.
 	 */
 .Lreturn_several:
 	movl	%ebx, TOP_LEVEL

@@ -203,7 +203,8 @@
  * kprobe_leave() in asm/kprobes.h, and of probepoint_first() and probepoint_call_post() in
  * linux/probepoint.h.
  *
- * %r12 points to the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
+ * A level (struct kprobe_level) is an entry of this CPU's stack of running handlers. %r12 points to
+ * the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
  */
 #define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%r12)
 
@@ -689,7 +690,8 @@ SYM_CODE_START(__kretprobe_trampoline)
 	/*
 	 * The first instance on the list belongs to another call; or a bit of its fp marks a call
 	 * with several instances, or one that another tracer tracks, too; or its return probe was
-	 * unregistered. Free the level, since kretprobe_return(), which handles these, takes one.
+	 * unregistered. kretprobe_return() handles these cases: free the trampoline's level, since
+	 * that function takes a level itself.
 	 */
 .Lreturn_several:
 	movq	%r12, TOP_LEVEL
@@ -749,9 +751,9 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * the arithmetic flags. So the trampoline does not restore the flags, unless a handler has changed
  * the saved ones.
  *
- * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level is
- * taken finds an unusual case, the trampoline calls kprobe_ftrace_hit(), which starts again. These
- * rules make the steps safe:
+ * The steps are those of kprobe_ftrace_hit(), in the same order. If a step before the level (the
+ * entry of the CPU's stack of running handlers) is taken finds an unusual case, the trampoline
+ * calls kprobe_ftrace_hit(), which starts again. These rules make the steps safe:
  *
  * - Preemption is disabled before per-CPU data is read. If the task is preempted before that, the
  *   probepoint may be removed: the task then finds no probepoint, or a newer one at the address.
@@ -834,9 +836,9 @@ _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 /*
  * kprobe_ftrace_return_trampoline - track a call of a function that has only a return probe
  *
- * This does what kretprobe_entry() does if the CPU's cache has an instance, and
- * no other tracer has replaced the return address. No handler runs, so it needs
- * neither struct pt_regs nor a level:
+ * This does what kretprobe_entry() does if the CPU's cache has an instance, and no other tracer has
+ * replaced the return address. No handler runs, so it needs no struct pt_regs, and no level (entry
+ * of the CPU's stack of running handlers):
  *
  * - A hit in the context of a running handler may have to be counted as missed. So this code tracks
  *   the call only while no level of the CPU is taken. If a level is taken, even by a handler that

@@ -22,9 +22,9 @@
 #include "x86.h"
 
 /*
- * Search the levels of this CPU for the probe whose handler was called with @regs. Return: the
- * probe, or NULL. That handler has called the unwinder, or was interrupted by it. So the handler
- * does not return, and the probe stays valid, until the caller enables preemption again.
+ * Search this CPU's stack of running handlers for the probe whose handler was called with @regs.
+ * Return: the probe, or NULL. Its handler has called the unwinder, or was interrupted by it. So the
+ * handler does not return, and the probe stays valid, until the caller enables preemption again.
  */
 static struct kprobe *unwind_probe_of_regs(struct pt_regs *regs)
 {
@@ -132,9 +132,9 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
 
 /*
  * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
- * tracer may have replaced it in any order, each several times. Each pass of the loop asks them
- * until one knows which address its trampoline replaced. The next time, that one continues its
- * search after the record that it found last.
+ * tracer may have replaced it in any order, each several times. Each pass of the loop asks these
+ * three until one of them knows which address its trampoline replaced. If a later pass asks the
+ * same one again, it continues its search after the record that it found last.
  *
  * The caller has disabled preemption, since an instance that is found in one pass must not be freed
  * before the next pass.

@@ -277,7 +277,7 @@ enum x86_after {
  * @pp: the probepoint
  * @regs: registers of the hit, or of the exception
  * @after: what happened before, a constant
- * @level: after a hit, its level, which this frees
+ * @level: after a hit: its entry in the CPU's stack of running handlers. This frees the entry.
  *
  * The copy in a detour buffer or a boosted slot is followed by a call of the post_handlers, if
  * there are any, and by a jump back. Otherwise the instruction is emulated or single-stepped.
@@ -311,9 +311,10 @@ static __always_inline int x86_kprobe_go_on(struct probepoint *pp, struct pt_reg
 }
 
 /*
- * Call the post_handlers at @level from an int3, after an instruction was emulated or
- * single-stepped. If a post_handler has redirected execution, the CPU resumes at the address that
- * the handler set; if a jump overlaps the instruction there, at the copy in the detour buffer.
+ * Call the post_handlers from an int3, after an instruction was emulated or single-stepped. @level
+ * records which one runs. If a post_handler has redirected execution, the CPU resumes at the
+ * address that the handler set; if a jump overlaps the instruction there, at the copy in the detour
+ * buffer.
  */
 static __always_inline void kprobe_run_post_handlers(struct probepoint *pp, struct pt_regs *regs,
 						     struct kprobe_level *level)
