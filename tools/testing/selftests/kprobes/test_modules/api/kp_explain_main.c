@@ -261,8 +261,8 @@ static int kp_refuse_ftrace(void)
 }
 
 /*
- * Flip a bit of the last byte of the JTPR, as another
- * user of text_poke() might. A second call restores the bit.
+ * Flip a bit of the last byte that the jump overwrites, as another user of text_poke() might. A
+ * second call restores the bit.
  */
 static __nocfi void kp_flip(void)
 {

@@ -526,10 +526,10 @@ static void kp_internal_slot_form(struct kunit *test)
 	enum x86_slot_form form;
 	void *insn;
 
-	/* On 64-bit the function ends with a jump to a return thunk, so the JTPR has room. */
+	/* On 64-bit the function ends with a jump to a return thunk, so it has room for a jump. */
 	if (opt && !IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the function has no room for a jump at the test");
-	/* Hide the offset: code that loads an address inside the JTPR would prevent the jump. */
+	/* Hide the offset: a jump is not written if code loads the address of its byte 1 to 4. */
 	OPTIMIZER_HIDE_VAR(offset);
 	insn = (void *)kp_internal_plain + offset;
 	kp_register(test, &kp_probe, insn, false);

@@ -609,7 +609,7 @@ static int kp_bench_changes(struct seq_file *m)
 	       kp_change(m, kp_init_entry, true, "entries_on_batch", "entries_off_batch");
 }
 
-/* Measure the time until @nr probes are optimised; no probe is in the DCR of another. */
+/* Measure the time until @nr probes are optimised. No jump overwrites another probed address. */
 static int kp_optimize(struct seq_file *m, int nr, const char *on, const char *off)
 {
 	const int per_row = KP_BENCH_ROW / KP_JUMP_INSNS;

@@ -13,7 +13,7 @@
 
 /*
  * Each pass probes every KP_PASSES-th instruction. That many instructions are at least as long as a
- * jump, so no probe is in the DCR of another and prevents its jump.
+ * jump, so no jump would overwrite another probed instruction: then it would not be written.
  */
 #define KP_PASSES	5
 #define KP_RUNS		20

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An enabled probe in the DCR of another probepoint prevents that probepoint's jump. */
+/* A probepoint must not get a jump while the jump would overwrite another armed probepoint. */
 
 #include "kp_opt_suites.h"
 
@@ -7,7 +7,7 @@ static void *kp_row_insn(int insn)
 {
 	void *row = kp_opt_row;
 
-	/* Hide the address: code that loads an address inside a JTPR would prevent that jump. */
+	/* Hide the address: a jump is not written if code loads the address of its byte 1 to 4. */
 	OPTIMIZER_HIDE_VAR(row);
 	return row + ENDBR_INSN_SIZE + insn * KP_ROW_SIZE;
 }
@@ -37,8 +37,9 @@ static void kp_row_jump(struct kunit *test, struct kp_probe **probes)
 }
 
 /*
- * When a second probe is registered inside the DCR of an optimised one, the jump must be removed
- * before any CPU can hit the second probe. A probe after the DCR must not remove the jump.
+ * A second probe is registered after the first one has a jump. If the jump overwrites the second
+ * instruction (in_dcr), it must be removed before any CPU can hit the second probe. Otherwise, it
+ * must stay.
  */
 static void kp_opt_enters(struct kunit *test)
 {
@@ -70,7 +71,7 @@ static void kp_opt_enters(struct kunit *test)
 	}
 }
 
-/* The probed nop has one byte, so the second probe is at the first byte of the JTPR. */
+/* The probed nop has one byte, so the second probe is at byte 1 of the nop's jump. */
 static void kp_opt_enters_second_byte(struct kunit *test)
 {
 	void *nop = (void *)kp_opt_fill + kp_opt_fill_insn[KP_FILL_PROBED];

@@ -100,8 +100,8 @@ CODE_END \name
 .endm
 
 /*
- * Two ways to the end: label 2 leads through the probed instruction, label 1 is inside its JTPR.
- * @insn: the probed instruction; a nop if empty
+ * Two ways to the end: label 2 leads through the probed instruction, label 1 is in the JTPR (bytes
+ * 1 to 4 of the jump). @insn: the probed instruction; a nop if empty.
  */
 .macro WAYS name:req, insn:vararg
 2:
@@ -125,7 +125,7 @@ WAYS \name, \insn
 CODE_END \name
 .endm
 
-/* If the argument is even, the branch leads into the JTPR. */
+/* If the argument is even, the branch leads into the JTPR, bytes 1 to 4 of the jump. */
 .macro BRANCH name:req, branch:req, insn:vararg
 CODE \name, KP_REFUSE
 	test	$1, %edi
@@ -164,7 +164,7 @@ CODE \name, \flags
 BRANCH short, jz
 BRANCH near, "{disp32} jz"
 BRANCH near_not, "{disp32} jnz"
-/* bts has four bytes, so the branch leads to the last byte of the JTPR. */
+/* bts has four bytes, so the branch leads to the last byte of the jump. */
 BRANCH last_byte, jz, bts $6, %eax
 
 CODE jrcxz, KP_REFUSE
@@ -185,7 +185,7 @@ CODE_END \name
 BACKWARD backward, "nop; 1: KP_INC_EAX; dec %ecx; jnz 1b"
 BACKWARD backward_near, "nop; 1: KP_INC_EAX; dec %ecx; {disp32} jnz 1b"
 BACKWARD loop, "nop; 1: KP_INC_EAX; add $4, %eax; loop 1b"
-/* Not only its target, but also the branch itself is in the JTPR. */
+/* The jump would overwrite both the branch and its target. */
 BACKWARD itself, "nop; 1: dec %ecx; jnz 1b; KP_INC_EAX"
 
 CODE call, KP_REFUSE
@@ -193,8 +193,9 @@ CODE call, KP_REFUSE
 INTO call
 
 /*
- * An indirect jump with unknown targets, one of which is in the JTPR. With IBT, a return replaces
- * the jump: the target of a jump needs an endbr, which alone would be a reason to refuse.
+ * An indirect jump with unknown targets, one of which is in the JTPR (bytes 1 to 4 of kprobes'
+ * jump). With IBT, a return replaces the indirect jump: the target of an indirect jump needs an
+ * endbr, which alone would be a reason to refuse.
  */
 CODE table, KP_REFUSE
 	ADDRESS	2f, %_ASM_DX
@@ -247,7 +248,7 @@ INTO \name
 IN_DATA table_in_data, BY_RETPOLINE
 IN_DATA table_plain, PLAIN
 
-/* The hot part is probed, and the indirect jump back into its JTPR is in the .cold part. */
+/* The hot part is probed. The .cold part jumps indirectly to byte 1 to 4 of the probe's jump. */
 IN_DATA table_cold, "jmp kp_opt_code_table_cold.cold"
 FAR kp_opt_code_table_cold.cold
 	BY_RETPOLINE
@@ -255,7 +256,8 @@ FUNC_END kp_opt_code_table_cold.cold
 
 /*
  * The probe is on the .cold part of a function. If the hot part has an indirect jump, that may lead
- * into the JTPR, as the table in data does here, so no probe here may be optimised.
+ * to byte 1 to 4 of the probe's jump, as the table in data does here. So no probe here may be
+ * optimised.
  */
 .macro INTO_COLD name:req, jump:req, flags:req
 CODE \name, \flags
@@ -362,7 +364,7 @@ CODE fixup_into, (KP_REFUSE | KP_POINTER)
 CODE_END fixup_into
 _ASM_EXTABLE(.Lload_into, .Lfixup_into)
 
-/* Code that loads the address of the first or the last byte of the JTPR, and might jump there */
+/* Code that loads the address of byte 1 or byte 4 of the probe's jump, and might jump there */
 .macro ADDRESS_OF name:req, insn:vararg
 CODE \name, KP_REFUSE
 	ADDRESS	1f, %_ASM_DX
@@ -425,7 +427,7 @@ INTO pointer
 	.long	.Linto_pointer
 	.text
 
-/* A DCR of five instructions of one byte: four inc %eax, and the target */
+/* The jump would overwrite five instructions of one byte: four inc %eax, and the target of jz. */
 BRANCH last_of_five, jz, .fill 4, 1, 0x40
 #endif
 
@@ -445,8 +447,8 @@ STORED_FROM_FAR disp32, 0x200(%_ASM_DX)
 STORED_FROM_FAR sib_disp32, 0x200(%_ASM_DX, %_ASM_CX)
 
 /*
- * long kp_opt_hidden(long arg): a jump at kp_opt_hides_probed covers the load of an address
- * in the JTPR of kp_opt_hidden_probed.
+ * long kp_opt_hidden(long arg): a jump at kp_opt_hides_probed covers an instruction that loads the
+ * address of byte 1 of a jump at kp_opt_hidden_probed.
  */
 	.text
 	.balign	16
@@ -491,8 +493,8 @@ SYM_FUNC_END(kp_opt_debugged)
 STACK_FRAME_NON_STANDARD kp_opt_debugged
 
 /*
- * Enter the JTPR in each way. @insn: the probed instruction, which has @bytes bytes. So the target
- * is byte @bytes of the jump, or the byte after the jump.
+ * Lead into the JTPR (bytes 1 to 4 of the jump) in each way. @insn: the probed instruction, which
+ * has @bytes bytes. So the target is byte @bytes of the jump, or the byte after the jump.
  */
 .macro EACH_WAY bytes:req, flags:req, insn:vararg
 CODE branch_to_\bytes, \flags
@@ -621,7 +623,7 @@ ROW int3_alone, KP_REFUSE, "cmp $-1, %edi; jne 1f", \
 #ifdef CONFIG_X86_32
 ROW five, KP_ACCEPT, "add %edi, %eax", \
 	"inc %eax; inc %ecx; inc %eax; dec %edx; dec %eax; add $2, %eax"
-/* Addresses that are not in the JTPR */
+/* Code that loads addresses outside of the JTPR, bytes 1 to 4 of the jump */
 ROW address_of_probed, KP_ACCEPT, \
 	"test $1, %edi; jnz 1f; push $2f; PLAIN_RET; int3; 1: add $16, %eax; 2:", \
 	"nop; KP_INC_EAX; add $2, %eax"
@@ -669,7 +671,7 @@ CODE fixup_first, (KP_ACCEPT | KP_POINTER)
 	add	$2, %_ASM_AX
 FIXUP fixup_first, .Lprobed_fixup_first, mov $-EFAULT, %_ASM_AX
 
-/* A task may sleep in this fault, in the DCR, while the jump is written. */
+/* A task may sleep in a fault of the mov, which the jump would overwrite in the meantime. */
 CODE fixup_second, (KP_REFUSE | KP_POINTER)
 	PROBED	fixup_second
 	add	$1, %_ASM_AX

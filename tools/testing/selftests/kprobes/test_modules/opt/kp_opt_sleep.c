@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task sleeps in a page fault of an instruction in the DCR or in the detour buffer. Sleeping is a
- * quiescent state, so tasks RCU does not wait until the task has left these. Other cases have a
- * busy task without quiescent states: it delays jumps, but must not delay registrations.
+ * A task sleeps in a page fault of an instruction that the jump overwrites, or of a copy in the
+ * detour buffer. Sleeping is a quiescent state, so tasks RCU does not wait until the task has left
+ * these. Other cases have a busy task without quiescent states: it delays jumps, but must not delay
+ * registrations.
  */
 
 #include <linux/sched/signal.h>

@@ -87,8 +87,8 @@ extern const char kp_opt_names[];
 void kp_opt_text(void);
 
 /*
- * The instruction at kp_opt_hides_probed loads an address in the JTPR of kp_opt_hidden_probed, so
- * an indirect branch may lead there.
+ * The instruction at kp_opt_hides_probed loads the address of byte 1 of a jump at
+ * kp_opt_hidden_probed, so an indirect branch may lead there.
  */
 kp_opt_fn kp_opt_hidden;
 extern kprobe_opcode_t kp_opt_hidden_probed[], kp_opt_hides_probed[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions with the return in the DCR, one function in each quarter of a cache line */
+/* Functions whose return the jump overwrites, one function in each quarter of a cache line */
 
 #include "kp_asm.h"
 
