@@ -4,9 +4,9 @@
 
 typedef long kp_ibt_fn(long arg);
 
-/* Each has an endbr, and returns its argument plus 1. */
+/* Each of these functions has an endbr, and returns its argument plus 1. */
 kp_ibt_fn kp_ibt_entry, kp_ibt_calls, kp_ibt_switch;
-/* This one has no endbr, and returns its argument plus 100. */
+/* This function has no endbr, and returns its argument plus 100. */
 kp_ibt_fn kp_ibt_bare;
 
 /* Instructions of kp_ibt_switch() */
