@@ -312,7 +312,7 @@ void probepoints_kill(unsigned long start, unsigned long end)
 	}
 	batch_take_unreleased(&changes);
 	batch_patch_text(&changes);
-	/* Remove the addresses from the filters before other text is loaded there. */
+	/* Remove the addresses from ftrace's filters before other text is loaded there. */
 	kprobe_ftrace_disarm(&changes);
 	list_for_each_entry_safe(pp, next, &changes, change) {
 		if (pp->text_going) {

@@ -11,8 +11,8 @@
 #include <linux/probepoint.h>
 
 /*
- * Does nothing on these architectures. On x86, this hook enables checks for slots in exception
- * handlers and unwinders.
+ * Does nothing on architectures that use this header. On x86, this hook enables checks for slots in
+ * exception handlers and unwinders.
  */
 static inline void arch_begin_kprobes(void) { }
 
@@ -25,8 +25,8 @@ static inline void arch_remove_probepoint(struct probepoint *pp)
 }
 
 /*
- * These architectures have only one form of slot, so there is nothing to change: the slot is also
- * right for post_handlers, for which a hit single-steps the copy.
+ * Architectures that use this header have only one form of slot, so there is nothing to change: the
+ * slot is also right for post_handlers, for which a hit single-steps the copy.
  */
 static inline
 int arch_reshape_probepoint(struct probepoint *pp, bool post, kprobe_opcode_t **old)
@@ -61,9 +61,9 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 #ifdef CONFIG_OPTPROBES
 
 /*
- * On these architectures a jump replaces only one instruction. Control flow cannot enter the middle
- * of that, so no jump is refused here. arch_prepare_optimized_kprobe() checks later whether the
- * instruction can be executed in a detour buffer.
+ * On architectures that use this header, a jump replaces only one instruction. Control flow cannot
+ * enter the middle of an instruction, so no jump is refused here. arch_prepare_optimized_kprobe()
+ * checks later whether the instruction can be executed in a detour buffer.
  */
 static inline int arch_check_jumps(struct kprobe_jump *jumps, unsigned int nr)
 {

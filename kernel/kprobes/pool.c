@@ -36,7 +36,7 @@
 /* In jiffies: a hit repeats a request for growth if pool_grow() has not run after this time */
 #define ASK_AGAIN		max(HZ / 100, 1)
 
-/* A chunk has a free instance: set the chunk's bit in the group, and the group's in the pool. */
+/* A chunk of @g has a free instance: set its bit in g->avail, and the bit of @g in pool->avail. */
 static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int index)
 {
 	struct kretprobe_pool *pool = g->pool;
@@ -52,9 +52,9 @@ static void __kprobes pool_chunk_has_free(struct chunk_group *g, unsigned int in
 }
 
 /*
- * A chunk has no free instance: clear its bit in the group and, if no other chunk of the group has
- * one, the group's bit in the pool. If another CPU gives an instance back at the same time, or the
- * worker adds a chunk here, one of the two CPUs sets the bits again: see the comment above
+ * A chunk of @g has no free instance: clear its bit in g->avail and, if no other chunk of @g has
+ * one, the bit of @g in pool->avail. If another CPU gives an instance back at the same time, or the
+ * worker adds a chunk to @g, one of the two CPUs sets the bits again: see the comment above
  * kretprobe_pool_give().
  */
 static noinline void __kprobes pool_chunk_is_empty(struct chunk_group *g, unsigned int index)
@@ -135,8 +135,8 @@ pool_take_from_chunk(struct kretprobe_pool *pool, struct kretprobe_chunk *c)
 }
 
 /*
- * Take an instance from a chunk of a group, or return NULL. Begin at a chunk that depends on the
- * CPU, so that few CPUs write to the same words.
+ * Take an instance from a chunk of @g, or return NULL. Begin at a chunk that depends on the CPU, so
+ * that few CPUs write to the same words.
  */
 static struct kretprobe_instance __kprobes *
 pool_search_group(struct kretprobe_pool *pool, struct chunk_group *g)
@@ -330,7 +330,7 @@ struct chunk_group *pool_add_group(struct kretprobe_pool *pool, unsigned int ind
 	return g;
 }
 
-/* Return group number @index; or NULL if neither it nor any later group exists. */
+/* Return group number @index of chunks; or NULL if neither it nor any later group exists. */
 struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int index)
 {
 	if (index >= pool->nr_groups)
@@ -358,7 +358,7 @@ void kretprobe_pool_free(struct kretprobe_pool *pool)
 	kfree(pool);
 }
 
-/* Add a chunk of @nr instances to a group that is not full. Return false if out of memory. */
+/* Add a chunk of @nr instances to @g, which has room for it. Return false if out of memory. */
 bool pool_add_chunk(struct chunk_group *g, unsigned int nr, gfp_t gfp)
 {
 	struct kretprobe_pool *pool = g->pool;

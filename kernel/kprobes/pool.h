@@ -2,7 +2,8 @@
 #ifndef _KERNEL_KPROBES_POOL_H
 #define _KERNEL_KPROBES_POOL_H
 /*
- * Kernel probes: the pools of instances, for pool.c, and for pool_shared.c above it.
+ * Kernel probes: pools of kretprobe instances. pool.c takes instances from a pool and gives them
+ * back; pool_shared.c decides how many instances shared pools have.
  *
  *	pool		avail: a bit for each group that may have a free instance
  *	  group		avail: a bit for each chunk that may have a free instance

@@ -66,7 +66,7 @@ static const unsigned int class_size[] = {
 
 #define NR_CLASSES	ARRAY_SIZE(class_size)
 
-/* Guards which chunks and groups there are, and the sizes of the pools. */
+/* Guards which groups of chunks and which chunks the pools have, and the sizes of the pools. */
 static DEFINE_MUTEX(pool_mutex);
 
 static struct kretprobe_pool *shared[NR_CLASSES];

@@ -281,8 +281,8 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 
 	frame = kretprobe_unmarked(frame);
 	/*
-	 * Calls that are newer than this one, at other frames, will never
-	 * return: end them too.
+	 * Calls that are newer than the one at @frame will never return: end
+	 * them too.
 	 */
 	last = kretprobe_find_call(first, frame);
 	if (unlikely(!last))

@@ -43,9 +43,10 @@ void __kprobes kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs,
 }
 
 /*
- * Replace the post_handler in a set that has just been published.
+ * Replace the post_handler in a probe_set that has just been published, if @set->post_probe has
+ * called kprobe_disable_self().
  *
- * If exactly one probe of a set has a post_handler, set->post_handler is a copy of it.
+ * If exactly one probe in @set has a post_handler, set->post_handler is a copy of it.
  * kprobe_disable_self() may have replaced the post_handler of the probe after it was copied, and
  * have looked for the copy before the set was published. The barriers ensure that at least one side
  * sees the other's store:
@@ -68,7 +69,7 @@ void kprobe_check_post(struct probe_set *set)
 
 /**
  * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
- * @p: a probe that is being registered, enabled, or put into another set
+ * @p: a probe that is being registered, enabled, or put into another probe_set
  *
  * Return: true; or false if they have been replaced.
  */

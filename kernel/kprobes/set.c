@@ -222,7 +222,7 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 }
 
 /**
- * probepoint_init_set() - give a new probepoint the empty set, and the dispatcher
+ * probepoint_init_set() - give a new probepoint the empty probe_set, and the dispatcher
  * @pp: the probepoint, which no hit can find yet
  */
 void probepoint_init_set(struct probepoint *pp)
@@ -264,7 +264,7 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 }
 
 /**
- * probepoint_stage_set() - build the set that a probepoint needs now
+ * probepoint_stage_set() - build a probe_set of the probes that are enabled now
  * @pp: the probepoint
  * @gfp: how to allocate it
  *

@@ -88,7 +88,7 @@ static const struct kp_removal {
 #endif
 };
 
-/* The removal of this case */
+/* How the current case removes its probe */
 static const struct kp_removal *kp_removal;
 
 static int kp_add(void)

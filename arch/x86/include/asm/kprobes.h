@@ -128,10 +128,10 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 /* What the entry code of an int3 in the kernel adds to preempt_count */
 #define KPROBE_CONTEXT_INT3	(NMI_OFFSET + HARDIRQ_OFFSET)
 /*
- * Set in the context of a level that the handler of an int3 has taken: if a handler of a probe then
- * oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free: on x86_64,
- * preempt_count never has it; on i386, the trampolines mask preempt_count by KPROBE_CONTEXT_MASK
- * first.
+ * Set in the context of a level that an int3 has taken: if a handler at that
+ * level oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free:
+ * on x86_64, preempt_count never has it; on i386, the trampolines mask
+ * preempt_count by KPROBE_CONTEXT_MASK first.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
 
