@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Jprobes in task context: arguments, other probes, exceptions, stack traces */
+/* Test jprobes in task context: arguments, other probes, exceptions, stack traces */
 
 #include <linux/sched/task_stack.h>
 #include <asm/processor-flags.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Jprobes in every context: nested hits, interrupts during handlers, all CPUs */
+/* Test jprobes in every context, nested hits, interrupts during handlers, hits on all CPUs */
 
 #include <linux/hrtimer.h>
 #include "jprobes_kunit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What jprobe_return() undoes: preempt counts, disabled interrupts, traced calls */
+/* Test what jprobe_return() undoes: preempt counts, disabled interrupts, traced calls */
 
 #include <linux/fprobe.h>
 #include "jprobes_kunit.h"

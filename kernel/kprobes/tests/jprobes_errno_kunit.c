@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registrations of jprobes that must fail, with the documented errno */
+/* Test that registrations of jprobes fail with the documented errno */
 
 #include "jprobes_kunit.h"
 #include "kp_cases_batch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cases with a single struct kprobe: its location, enabling it, and registering it again */
+/* Test a single struct kprobe: its location, enabling it, and registering it again */
 
 #include "kprobes_kunit.h"
 #include "kp_cases_life.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* register_kprobes() and unregister_kprobes() */
+/* Test register_kprobes() and unregister_kprobes() */
 
 #include "kprobes_kunit.h"
 #include "kp_cases_batch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registrations that must fail with the documented errno */
+/* Test that registrations of kprobes fail with the documented errno */
 
 #include <linux/jump_label.h>
 #include <linux/static_call.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers: registers, order, redirection, nesting */
+/* Test handlers of kprobes: their registers, their order, redirection, nested hits */
 
 #include "kprobes_kunit.h"
 #include "kp_cases_contexts.h"

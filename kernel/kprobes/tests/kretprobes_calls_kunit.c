@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers of single calls and of nested calls */
+/* Test that return probes call their handlers for single calls and for nested calls */
 
 #include "kretprobes_kunit.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls in every context, and interrupts during probed functions and handlers */
+/* Test return probes in every context, and with interrupts during functions and handlers */
 
 #include "kretprobes_kunit.h"
 #include "kp_cases_contexts.h"

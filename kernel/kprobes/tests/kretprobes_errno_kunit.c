@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registrations of return probes that must fail, with the documented errno */
+/* Test that registrations of return probes fail with the documented errno */
 
 #include "kretprobes_kunit.h"
 #include "kp_cases_batch.h"
