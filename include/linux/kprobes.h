@@ -356,7 +356,7 @@ static inline bool kprobe_disabled(struct kprobe *p)
 }
 
 /**
- * kprobe_optimized() - is a probe reached by a jump?
+ * kprobe_optimized() - do hits of a probe execute a jump instead of a breakpoint?
  * @p: a registered probe
  *
  * Return: true if the probepoint of @p is optimised now.
@@ -367,7 +367,7 @@ static inline bool kprobe_optimized(struct kprobe *p)
 }
 
 /**
- * kprobe_ftrace() - is a probe reached by a call of ftrace?
+ * kprobe_ftrace() - does ftrace call the handlers of a probe?
  * @p: a registered probe
  *
  * Return: true if @p is ftrace-based.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: changes of many probepoints at once.
+ * Kernel probes: changing many probepoints at once.
  *
  * A batch is a list of probepoints whose probes are being attached, detached, enabled or
  * disabled.

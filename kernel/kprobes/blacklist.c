@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the text that must not be probed.
+ * Kernel probes: the blacklist of text that must not be probed.
  *
  * This is text that a hit itself executes, or in which a trap cannot be handled.
  * NOKPROBE_SYMBOL() names some of these functions, others are in sections of their

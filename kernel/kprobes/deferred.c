@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: memory that is freed after two grace periods.
+ * Kernel probes: freeing memory after two grace periods.
  *
  * A task may be preempted inside a slot or a detour buffer, or on its way into one. So slots and
  * detour buffers are freed after a tasks-RCU grace period and an RCU grace period. After the first,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: probes that one of their own handlers disables.
+ * Kernel probes: kprobe_disable_self(), with which a handler disables its own probe.
  *
  * Disabling a probe takes kprobe_mutex and patches text, which a handler cannot do. A handler that
  * calls kprobe_disable_self() leaves a request instead, and a worker disables the probe. Until
@@ -98,7 +98,7 @@ static DECLARE_WORK(disable_self_work, disable_self_worker);
 static struct kprobe_request disable_self_request = { .work = &disable_self_work };
 
 /**
- * kprobe_disable_self() - ask for a probe to be disabled, in a handler of the probe
+ * kprobe_disable_self() - request, in a handler of a probe, that the probe be disabled
  * @p: the probe; in handlers of a return probe or a jprobe, its kp. For NULL this does nothing:
  *     get_kretprobe() returns NULL while the return probe is being unregistered.
  *

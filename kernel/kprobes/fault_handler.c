@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the fault_handlers of a probepoint.
+ * Kernel probes: calling the fault_handlers of a probepoint.
  *
  * If the copy of a probed instruction raises an exception, the fault_handlers of all enabled probes
  * are called, until one of them returns non-zero. The architecture calls the fault_handler of a

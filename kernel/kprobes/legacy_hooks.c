@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: architectures whose hooks take a struct kprobe.
+ * Kernel probes: calling the hooks of architectures whose hooks take a struct kprobe.
  *
  * The core calls hooks that take a struct probepoint. This file and legacy.h pass the struct kprobe
  * that the probepoint embeds to the older hooks of these architectures. The architectures keep the
@@ -109,7 +109,7 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 #endif
 
 /**
- * kprobe_task_oopsed() - discard the handlers that the current task was in
+ * kprobe_task_oopsed() - record that no handler runs any more after the current task has oopsed
  *
  * Called when an oops is about to end the task. A handler that raised the oops never returns, and
  * its CPU would count all later hits as missed.

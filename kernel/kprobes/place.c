@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: where a probe may be.
+ * Kernel probes: finding the address of a probe, and checking that it can be probed.
  *
  * This file finds the address to probe from the symbol or address, and the offset, that the user
  * gave, and checks whether the text there can be patched. Whether the instruction can be probed is

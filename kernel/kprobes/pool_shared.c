@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: how many instances the shared pools have.
+ * Kernel probes: growing and shrinking the shared pools of kretprobe instances.
  *
  * Return probes without maxactive share a pool for each class of instance size. While a pool has
  * return probes, it should have a base number of instances, plus twice the number that calls use:

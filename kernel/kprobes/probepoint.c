@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the life of a probepoint.
+ * Kernel probes: creating, changing and freeing probepoints.
  *
  * The first probe at an address creates its probepoint, further probes are attached to it,
  * and it is freed when the last one is detached. All probepoints are in a tree, ordered by

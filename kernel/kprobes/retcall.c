@@ -53,7 +53,7 @@
 static struct kretprobe no_probe;
 
 /*
- * Placeholders for @cache and @back of holders whose pool is not shared, and for @back of
+ * Placeholders for the fields cache and back of holders whose pool is not shared, and for back of
  * @unprobed. never_there is always NULL, so a hit finds no instance to take; always_there is never
  * NULL, so a return finds no room for its instance.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the handlers of a probe after kprobe_disable_self().
+ * Kernel probes: the handlers that a hit calls after kprobe_disable_self().
  *
  * The handlers in this file replace the user's handlers until the probe is enabled again or
  * unregistered. In the meantime, saved_pre and saved_post have the user's handlers. disable_self.c

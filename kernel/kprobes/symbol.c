@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: from the name of a function to its address, and from an address to its symbol.
+ * Kernel probes: looking up the address of a function, and the symbol that contains an address.
  *
  * Keep the symbol that was looked up last: kallsyms scans a module's symbols linearly, and one
  * registration needs the symbol several times. debugfs kprobes/explain needs it for each

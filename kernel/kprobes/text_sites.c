@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: instructions that the kernel patches itself, or whose addresses it keeps.
+ * Kernel probes: finding instructions that the kernel patches itself, or whose addresses it keeps.
  *
  * The kernel patches the sites of jump labels and static calls, and recognises the trap of a BUG()
  * by its address. No probe may be set there. The tables of the kernel image are not sorted by

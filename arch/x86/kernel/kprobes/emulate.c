@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: instructions that are emulated in C.
+ * Kernel probes on x86: emulating instructions in C.
  *
  * Unless there is a detour buffer, hits emulate calls, returns, indirect jumps and loop
  * instructions: after these the CPU may not reach the rest of a slot, and a call would push an

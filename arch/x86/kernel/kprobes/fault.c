@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: exceptions of out-of-line copies and of handlers.
+ * Kernel probes on x86: handling exceptions that out-of-line copies or handlers raise.
  *
  * If a copy raises an exception, the kernel sees the original instruction: exception tables,
  * oops messages and signals use the probed address and the original flags. If the kernel

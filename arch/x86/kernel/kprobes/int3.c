@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: a hit of a breakpoint.
+ * Kernel probes on x86: handling a hit of a breakpoint.
  *
  * The pre_handlers run. Then the instruction is emulated, or the CPU resumes in the slot or in
  * the detour buffer. A boosted slot ends in a jump back, and calls kprobe_post_trampoline() if

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: the call of a jprobe's handler.
+ * Kernel probes on x86: calling a jprobe's handler.
  *
  * x86_jprobe_call() in jprobe_call.S builds the handler's stack frame. jprobe_return() finds the
  * frame via the top entry of the CPU's stack of running handlers (struct kprobe_level).

@@ -490,7 +490,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturn_no_handler:
 	/*
 	 * The return probe has no handler, or was unregistered during the call. In the latter case
-	 * the holder's @rp is NULL: let C handle the return.
+	 * the holder's rp is NULL: let C handle the return.
 	 */
 	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
 	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
@@ -502,9 +502,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 
 .Lreturn_give:
 	/*
-	 * A pool of fixed size has its cache in @own of the holder. Other CPUs also take instances
-	 * from that cache, so the exchange needs a lock prefix. If there is no such cache, or the
-	 * cache has an instance already, C code gives the instance back to the pool.
+	 * A pool of fixed size has its cache in holder->own. Other CPUs also take instances from
+	 * that cache, so the exchange needs a lock prefix. If there is no such cache, or the cache
+	 * has an instance already, C code gives the instance back to the pool.
 	 */
 	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
 	movl	KRETPROBE_HOLDER_own(%edx), %edx

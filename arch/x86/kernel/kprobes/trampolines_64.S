@@ -126,7 +126,7 @@
 .endm
 
 /*
- * The code at @slowpath of KPROBE_TRAMPOLINE_CHECK_SLOWPATH, which continues at @back.
+ * The code to which KPROBE_TRAMPOLINE_CHECK_SLOWPATH jumps. Ends with a jump to @back.
  *
  * Call depth tracking counts calls and returns. It does not count the call of a trampoline from a
  * slot, a detour buffer or ftrace, so the trampoline does. With call depth tracking, RET is a jump
@@ -660,7 +660,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 .Lreturn_no_handler:
 	/*
 	 * The return probe has no handler, or was unregistered during the call. In the latter case
-	 * the holder's @rp is NULL: let C handle the return.
+	 * the holder's rp is NULL: let C handle the return.
 	 */
 	cmpq	$0, KRETPROBE_HOLDER_rp(%rdx)
 	je	.Lreturn_several
@@ -671,9 +671,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	UNWIND_HINT_REGS
 .Lreturn_give:
 	/*
-	 * A pool of fixed size has its cache in @own of the holder. Other CPUs also take instances
-	 * from that cache, so the exchange needs a lock prefix. If there is no such cache, or the
-	 * cache has an instance already, C code gives the instance back to the pool.
+	 * A pool of fixed size has its cache in holder->own. Other CPUs also take instances from
+	 * that cache, so the exchange needs a lock prefix. If there is no such cache, or the cache
+	 * has an instance already, C code gives the instance back to the pool.
 	 */
 	movq	KRETPROBE_INSTANCE_rph(%rbx), %rdx
 	movq	KRETPROBE_HOLDER_own(%rdx), %rdx
