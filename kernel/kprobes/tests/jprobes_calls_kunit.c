@@ -92,10 +92,7 @@ static void kp_jp_calls_registers(struct kunit *test)
 		for (i = 0; i < nr; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_jp_out[i], kp_jp_in[i], "register %d", i);
 		calls++;
-		/*
-		 * Go to the next subset of the arithmetic flags. This counts upwards in the bits of
-		 * these flags, and skips the bits between them.
-		 */
+		/* Next subset of the arithmetic flags: count upwards, skip the bits in between. */
 		flags = (flags - arithmetic) & arithmetic;
 	} while (flags);
 	kp_expect_hits(test, jp, calls);

@@ -11,10 +11,7 @@ static void kp_jp_takes_preempt_count(void)
 
 static void kp_jp_takes_bh(void)
 {
-	/*
-	 * Count as local_bh_disable() does. Do not call it, as it also informs lockdep, and
-	 * jprobe_return() would not undo that.
-	 */
+	/* local_bh_disable() would also inform lockdep, which jprobe_return() does not undo. */
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
 }
 

@@ -143,10 +143,7 @@ static void kp_handlers_order(struct kunit *test)
 	}
 }
 
-/*
- * Register a probe with a post_handler at the address of a probe that has none. Hits must call the
- * handlers of both.
- */
+/* A hit must call a probe without a post_handler, and one with that is registered later. */
 static void kp_handlers_post_joins(struct kunit *test)
 {
 	struct kp_probe *plain = kp_registered(test, kp_target);

@@ -23,7 +23,7 @@
 	{ "pre_handler, breakpoint or jump", kp_target_notrace, kp_target, 0 },	\
 	{ "post_handler, breakpoint or jump", kp_target_notrace, kp_target, 1 }
 
-/* Hits that handlers of a probe with a post_handler cause are missed, see kprobe_nests(). */
+/* If a probe has a post_handler, hits that its handlers cause are missed, see kprobe_nests(). */
 #define KP_SECOND_NESTS		false
 #define KP_TRACED		kp_traced()
 

@@ -108,10 +108,7 @@ static void kp_ret_set_handlers(long data)
 	kp_prepare((void *)data);
 }
 
-/*
- * Set the handlers in the middle of the first call. The return of this call must call the new
- * handler, although the entry called none.
- */
+/* Set the handlers during the first call. The return of that call must call the new handler. */
 static void kp_ret_calls_handlers_in_flight(struct kunit *test)
 {
 	struct kp_probe *probe = kp_ret_with(test, kp_ret_calls_back, 0, NULL, NULL);

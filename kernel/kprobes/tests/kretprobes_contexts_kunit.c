@@ -42,10 +42,7 @@ static void kp_ret_contexts_handler_hits_kprobe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_ret_kprobe_hits, 1);
 }
 
-/*
- * A handler calls the function that its own return probe is on: the outer call must still return to
- * its caller.
- */
+/* A handler calls the probed function. The outer call must still return to its caller. */
 static void kp_ret_contexts_handler_hits_itself(struct kunit *test)
 {
 	unsigned long from = kp_ret_calls_from();
