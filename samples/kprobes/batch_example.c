@@ -8,8 +8,7 @@
  *
  * The sample searches the kernel, or the module that contains the function named by `beside`.
  * register_kprobes() registers all probes or none. So the sample first registers each probe alone,
- * disabled, which patches no text. Then one call registers all probes for which that succeeded. It
- * interrupts the other CPUs only once, and not once for each probe.
+ * disabled, which patches no text. Then one call registers all that were accepted.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -125,9 +124,8 @@ static int add_symbol(const struct symbol *sym)
 }
 
 /*
- * Walk from symbol to symbol, up or down from @addr, and add those that match, until a symbol is
- * not in the module of @from, or not in the kernel if @from has no module. Symbols of data are
- * added too; their probes will be refused.
+ * Walk from symbol to symbol, up or down from @addr, and add those that match, while they are in
+ * the same module, or in the kernel. Probes on symbols of data will be refused.
  */
 static int walk(unsigned long addr, bool up, const struct symbol *from, struct symbol *sym)
 {

@@ -37,8 +37,8 @@ struct call {
 
 /*
  * Called when the function is entered, with its arguments in the registers. ri->data is zeroed
- * before each call. If the handler returns non-zero, kprobes does not track the call, and does not
- * call on_return() for it. This handler does that for calls by kernel threads.
+ * before each call. If the handler returns non-zero, kprobes does not track the call: here, a call
+ * by a kernel thread.
  *
  * Use a fast clock: other clocks take locks, which the caller of the function may hold.
  */

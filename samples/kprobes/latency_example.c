@@ -7,8 +7,7 @@
  *	cat /sys/kernel/debug/latency_example/histogram
  *
  * Each line of the file counts the calls that took at least the time in its first column, and
- * less than the time in its second column. The second time is twice the first one, except in the
- * line that begins at 0 ns.
+ * less than the time in its second column: the next power of two.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
