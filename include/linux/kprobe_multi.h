@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel probes: the calls and returns of many functions, for one user.
+ * Kernel probes: report the calls and returns of many functions to one client.
  *
- * This is for users of many functions that need neither a probe nor a probepoint for each of them,
- * such as the kprobe.multi links of BPF. See kernel/kprobes/multi.c.
+ * This is for clients, such as the kprobe.multi links of BPF, that trace many functions without a
+ * probe and a probepoint for each. See kernel/kprobes/multi.c.
  */
 #ifndef _LINUX_KPROBE_MULTI_H
 #define _LINUX_KPROBE_MULTI_H
@@ -14,29 +14,35 @@
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
 
 #ifdef CONFIG_KPROBE_MULTI
 
 /**
- * struct kprobe_multi - a user of the calls and returns of many functions
- * @ops: calls @ops.func for each call of one of the functions. The user sets @ops.func; or leaves
- *	it NULL if only returns are wanted. It has to use kprobe_multi_enter().
- * @rp: its handler is called when one of the functions returns. The user sets @rp.handler, or
- *	leaves it NULL if only calls are wanted. Its address is not set.
- * @nmissed: number of calls for which @ops.func had to do nothing
+ * struct kprobe_multi - what reports the calls and returns of many functions to a client
+ * @ops: calls @ops.func for each call of one of the functions. The client sets @ops.func, which has
+ *	to use kprobe_multi_enter(); or leaves it NULL if only returns are wanted.
+ * @rp: calls @rp.handler for each return. The client sets @rp.handler, which has to use
+ *	kprobe_multi_returned(); or leaves it NULL if only calls are wanted. Its address is not set.
+ * @client: the client, set by the client; NULL once unregister_kprobe_multi() has been called
+ * @nmissed: number of calls that were not reported
+ * @free: frees it
  *
- * All fields that the user does not set must be zero.
+ * The client allocates it with kzalloc(), and unregister_kprobe_multi() frees it.
  */
 struct kprobe_multi {
 	struct ftrace_ops ops;
 	struct kretprobe rp;
+	void *client;
 	atomic_t nmissed;
+	struct work_struct free;
 };
 
 /**
  * struct kprobe_multi_call - the data of an instance
  * @ip: the address of the call of ftrace in the function
- * @data: the user's private data, zero when the function is entered
+ * @data: the client's private data, zero when the function is entered
  */
 struct kprobe_multi_call {
 	unsigned long ip;
@@ -55,15 +61,15 @@ static __always_inline struct kprobe_multi_call *kprobe_multi_call(struct kretpr
 }
 
 /**
- * kprobe_multi_enter() - begin to handle a call
- * @km: the user
+ * kprobe_multi_begin() - begin to handle a call
+ * @km: what has reported the call
  *
- * Context: any; for the function in @km->ops. If it returns true, preemption is disabled until
+ * Context: any; for @km->ops.func. If it returns true, preemption is disabled until
  * kprobe_multi_leave().
  *
- * Return: false if RCU does not watch this CPU. The call then counts as missed.
+ * Return: false if RCU does not watch this CPU, and then the call counts as missed.
  */
-static __always_inline bool kprobe_multi_enter(struct kprobe_multi *km)
+static __always_inline bool kprobe_multi_begin(struct kprobe_multi *km)
 {
 	preempt_disable_notrace();
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
@@ -77,15 +83,48 @@ static __always_inline bool kprobe_multi_enter(struct kprobe_multi *km)
 }
 
 /**
- * kprobe_multi_leave() - end what kprobe_multi_enter() has begun
+ * kprobe_multi_enter() - begin to handle a call, and get the client
+ * @km: what has reported the call
+ *
+ * Context: as kprobe_multi_begin(), if it does not return NULL.
+ *
+ * Return: the client; NULL if @km is being unregistered, or if kprobe_multi_begin() has failed.
+ */
+static __always_inline void *kprobe_multi_enter(struct kprobe_multi *km)
+{
+	void *client;
+
+	if (!kprobe_multi_begin(km))
+		return NULL;
+	client = READ_ONCE(km->client);
+	if (unlikely(!client))
+		preempt_enable_notrace();
+	return client;
+}
+
+/**
+ * kprobe_multi_leave() - end what kprobe_multi_begin() or kprobe_multi_enter() has begun
  */
 static __always_inline void kprobe_multi_leave(void)
 {
 	preempt_enable_notrace();
 }
 
+/**
+ * kprobe_multi_returned() - get the client to which a return is reported
+ *
+ * Context: any; for the handler of a &struct kprobe_multi.rp.
+ *
+ * Return: the client; NULL if it is being unregistered.
+ */
+static __always_inline void *kprobe_multi_returned(void)
+{
+	/* While a handler runs, the running probe is that of its return probe. */
+	return READ_ONCE(container_of(*kprobe_running_ptr(), struct kprobe_multi, rp.kp)->client);
+}
+
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr);
-int unregister_kprobe_multi(struct kprobe_multi *km);
+void unregister_kprobe_multi(struct kprobe_multi *km);
 struct kretprobe_instance *kprobe_multi_track(struct kprobe_multi *km, unsigned long ip,
 					      struct pt_regs *regs);
 void kprobe_multi_cancel(struct kretprobe_instance *ri);
@@ -107,8 +146,8 @@ static __always_inline void kprobe_multi_commit(struct kretprobe_instance *ri)
 }
 
 /**
- * kprobe_multi_missed() - count the calls and returns that were missed
- * @km: the user
+ * kprobe_multi_missed() - count the calls and returns that were not reported
+ * @km: what would have reported them
  *
  * Return: their number.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: the calls and returns of many functions, for one user.
+ * Kernel probes: report the calls and returns of many functions to one client.
  *
  * A BPF link may be attached to tens of thousands of functions. If each of them had a probe and a
  * probepoint, the link would need hundreds of bytes for a function, and would be slow to attach.
@@ -10,16 +10,17 @@
  * struct kretprobe, and replaces the return address. From then on the call is like that of any
  * other return probe, see retcall.c.
  *
- * At an entry no level is taken, so hits that the user causes there are handled. At a return they
- * are handled as those of a probe with %KPROBE_FLAG_NEST. The user has to protect itself against
- * calls of its functions that it causes itself.
+ * At an entry no level is taken, so hits that the client causes there are handled. At a return they
+ * are handled as those of a probe with %KPROBE_FLAG_NEST. The client has to protect itself against
+ * calls of the functions that it causes itself.
  */
 #include <linux/cleanup.h>
 #include <linux/ftrace.h>
 #include <linux/kprobe_multi.h>
 #include <linux/kprobes.h>
-#include <linux/rcupdate.h>
+#include <linux/slab.h>
 #include <linux/trace_recursion.h>
+#include <linux/workqueue.h>
 
 #include "retcall.h"
 
@@ -55,7 +56,7 @@ kprobe_multi_track_slowly(struct kprobe_multi *km, unsigned long ip, unsigned lo
 
 /**
  * kprobe_multi_track() - record a call, to call the handler when it returns
- * @km: the user
+ * @km: what has reported the call
  * @ip: the address that ftrace gave
  * @regs: registers as ftrace gave them
  *
@@ -100,7 +101,7 @@ static noinline void __kprobes kprobe_multi_hit_slowly(struct kprobe_multi *km, 
 	kprobe_multi_leave();
 }
 
-/* For users of returns only. The slow path is a tail call, so that no registers need be saved. */
+/* For clients of returns only. The slow path is a tail call, so that no registers need be saved. */
 static void __kprobes kprobe_multi_hit(unsigned long ip, unsigned long parent_ip,
 				       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -109,7 +110,7 @@ static void __kprobes kprobe_multi_hit(unsigned long ip, unsigned long parent_ip
 	struct kretprobe_holder *holder = km->rp.rph;
 	struct kretprobe_instance *ri;
 
-	if (!kprobe_multi_enter(km))
+	if (!kprobe_multi_begin(km))
 		return;
 	ri = kretprobe_take_cached(holder);
 	if (unlikely(!ri))
@@ -142,21 +143,41 @@ static void kprobe_multi_teardown(struct kprobe_multi *km)
 	kretprobe_teardown(&km->rp);
 }
 
+/* Not called by anyone. ftrace calls a client there while it waits for the calls of others. */
+static noinline void __used kprobe_multi_nowhere(void)
+{
+	barrier();
+}
+
+static void kprobe_multi_free(struct work_struct *work)
+{
+	struct kprobe_multi *km = container_of(work, struct kprobe_multi, free);
+
+	/* If ftrace has failed, it may go on calling @km->ops.func. */
+	if (unregister_ftrace_function(&km->ops))
+		return;
+	ftrace_free_filter(&km->ops);
+	kprobe_multi_teardown(km);
+	kfree(km);
+}
+
 /**
- * register_kprobe_multi() - begin to call the handlers for some functions
- * @km: the user
+ * register_kprobe_multi() - begin to report the calls and returns of some functions
+ * @km: what is to report them
  * @addrs: the addresses of the functions, or of the calls of ftrace in them
  * @nr: number of functions
  *
  * Context: sleeps; takes kretprobe_mutex and locks of ftrace.
  *
  * Return: 0; -EINVAL if ftrace does not know one of the addresses, or if one of the functions must
- * not have return probes; -ENOMEM; or another errno of register_ftrace_function().
+ * not have return probes; -ENOMEM; or another errno of register_ftrace_function(). After an error,
+ * the client frees @km.
  */
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr)
 {
 	int err;
 
+	INIT_WORK(&km->free, kprobe_multi_free);
 	if (km->rp.handler) {
 		if (!kprobe_multi_may_return(addrs, nr))
 			return -EINVAL;
@@ -167,11 +188,11 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 		if (err)
 			return err;
 	}
+	/* kprobe_multi_hit() needs only the stack pointer, which ftrace saves with the arguments. */
+	if (km->ops.func || !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	if (!km->ops.func)
 		km->ops.func = kprobe_multi_hit;
-	/* kprobe_multi_hit() needs only the stack pointer, which is among the arguments. */
-	if (km->ops.func != kprobe_multi_hit || !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
-		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
 	      register_ftrace_function(&km->ops);
 	if (err) {
@@ -182,27 +203,25 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 }
 
 /**
- * unregister_kprobe_multi() - stop calling the handlers
- * @km: the user, which register_kprobe_multi() has accepted
+ * unregister_kprobe_multi() - stop reporting calls and returns
+ * @km: what register_kprobe_multi() has accepted; this frees it
  *
- * When this has returned 0, no handler is running, and none is called any more. Calls that are
- * still under way return without a call of the handler.
+ * No further call or return is reported. Handlers that are running may go on until an RCU grace
+ * period has passed. Calls that are still under way return without a call of the handler.
+ *
+ * This does not wait until no task is in ftrace's trampoline, which takes long: a worker does. Until
+ * then, @km->ops stays registered, but for no function that is ever called.
  *
  * Context: sleeps; as register_kprobe_multi().
- *
- * Return: 0; or -ENODEV if ftrace has failed. Then it may go on calling @km->ops.func: @km must not
- * be freed, ever.
  */
-int unregister_kprobe_multi(struct kprobe_multi *km)
+void unregister_kprobe_multi(struct kprobe_multi *km)
 {
+	unsigned long nowhere = (unsigned long)kprobe_multi_nowhere;
+
 	scoped_guard(mutex, &kretprobe_mutex)
 		kretprobe_deactivate(&km->rp);
-	if (unregister_ftrace_function(&km->ops))
-		return -ENODEV;
-	ftrace_free_filter(&km->ops);
-	/* Wait for handlers of calls that have returned. */
-	if (km->rp.rph)
-		synchronize_rcu_expedited();
-	kprobe_multi_teardown(km);
-	return 0;
+	WRITE_ONCE(km->client, NULL);
+	/* If this fails, the functions are called until the worker has unregistered @km->ops. */
+	ftrace_set_filter_ips(&km->ops, &nowhere, 1, 0, 1);
+	queue_work(system_unbound_wq, &km->free);
 }
