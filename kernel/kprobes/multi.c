@@ -41,8 +41,12 @@ static noinline struct kretprobe_instance *__kprobes
 kprobe_multi_track_slowly(struct kprobe_multi *km, unsigned long ip, unsigned long *slot)
 {
 	struct kretprobe_instance *ri = NULL;
-	int bit = ftrace_test_recursion_trylock(ip, *slot);
+	int bit;
 
+	/* It is being unregistered. */
+	if (!READ_ONCE(km->client))
+		return NULL;
+	bit = ftrace_test_recursion_trylock(ip, *slot);
 	if (bit >= 0) {
 		ri = kretprobe_pool_take(km->rp.rph->pool);
 		ftrace_test_recursion_unlock(bit);
@@ -218,9 +222,9 @@ void unregister_kprobe_multi(struct kprobe_multi *km)
 {
 	unsigned long nowhere = (unsigned long)kprobe_multi_nowhere;
 
+	WRITE_ONCE(km->client, NULL);
 	scoped_guard(mutex, &kretprobe_mutex)
 		kretprobe_deactivate(&km->rp);
-	WRITE_ONCE(km->client, NULL);
 	/* If this fails, the functions are called until the worker has unregistered @km->ops. */
 	ftrace_set_filter_ips(&km->ops, &nowhere, 1, 0, 1);
 	queue_work(system_unbound_wq, &km->free);

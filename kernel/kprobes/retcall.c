@@ -53,9 +53,9 @@
 static struct kretprobe no_probe;
 
 /*
- * Placeholders for the fields cache and back of holders whose pool is not shared, and for back of
- * @unprobed. never_there is always NULL, so a hit finds no instance to take; always_there is never
- * NULL, so a return finds no room for its instance.
+ * Placeholders for the fields cache and back of holders whose pool is not shared, for cache of
+ * unregistered return probes, and for back of @unprobed. never_there is always NULL, so a hit finds
+ * no instance to take; always_there is never NULL, so a return finds no room for its instance.
  */
 static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
@@ -574,6 +574,8 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 		return false;
 	RCU_INIT_POINTER(holder->rp, NULL);
 	WRITE_ONCE(holder->active, &no_probe);
+	/* Hits find no cached instance, and take the slow path. */
+	WRITE_ONCE(holder->cache, &never_there);
 	return true;
 }
 

@@ -68,11 +68,12 @@ static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, v
 static __always_inline
 struct kretprobe_instance *kretprobe_take_cached(struct kretprobe_holder *holder)
 {
-	struct kretprobe_instance *ri = this_cpu_read(*holder->cache);
+	struct kretprobe_instance * __percpu *cache = READ_ONCE(holder->cache);
+	struct kretprobe_instance *ri = this_cpu_read(*cache);
 
 	if (likely(ri))
 		/* This fails if an interrupt has taken the instance since it was read. */
-		return likely(kretprobe_cache_try_cmpxchg(holder->cache, ri, NULL)) ? ri : NULL;
+		return likely(kretprobe_cache_try_cmpxchg(cache, ri, NULL)) ? ri : NULL;
 	/* Pairs with the exchange in pool_take_from_cpus(). */
 	return likely(holder->own) ? xchg(raw_cpu_ptr(holder->own), NULL) : NULL;
 }
