@@ -232,7 +232,7 @@ void probepoints_commit(struct list_head *changes)
 void kprobe_commit_removal(struct list_head *changes)
 {
 	probepoints_commit(changes);
-	/* Callers wait for this: a hit that began before the commit may still call these probes. */
+	/* Callers wait for this grace period: earlier hits may still call the removed probes. */
 	kprobe_handlers_gone = get_state_synchronize_rcu();
 }
 

@@ -55,8 +55,8 @@ static const struct x86_blacklist_area areas[] __initconst = {
 	{ "hv_crash_asm32", "hv_crash_asm_end" },
 
 	/*
-	 * This function resets the per-CPU base, or invalidates the descriptor tables: after that,
-	 * the CPU cannot handle an int3.
+	 * machine_kexec() resets the per-CPU base, or invalidates the descriptor tables: after
+	 * that, the CPU cannot handle an int3.
 	 */
 	{ "machine_kexec" },
 	/*

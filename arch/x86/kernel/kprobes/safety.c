@@ -119,8 +119,8 @@ static bool safety_is_indirect_thunk(unsigned long target)
 	if (!__kernel_text_address(target))
 		return true;
 	/*
-	 * All other thunks are in this range. So are return thunks, but a jump to those is a
-	 * return.
+	 * All other thunks are in this range. So are return thunks, but a jump to a return thunk is
+	 * a return.
 	 */
 	return target >= (unsigned long)__softirqentry_text_end &&
 	       target < (unsigned long)__static_call_text_start && !x86_is_return_thunk(target);

@@ -108,7 +108,7 @@
 
 /*
  * Load the arithmetic flags with sahf. Jump to @popf instead if %edi is -1, or if it differs from
- * the saved flags because a handler has changed these. See trampolines_64.S.
+ * the saved flags because a handler has changed the saved flags. See trampolines_64.S.
  */
 .macro KPROBE_LOAD_FLAGS popf:req
 	cmpl	PT_EFLAGS(%esp), %edi
@@ -373,7 +373,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
  *
  * A detour buffer calls this, unless several probes have a pre_handler. When a second probe with a
  * pre_handler is registered, hits come here until the call in the detour buffer is patched. For
- * these, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
+ * these hits, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
  * pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)

@@ -146,7 +146,7 @@
 /*
  * Load the arithmetic flags with sahf. Changes %ah. Jump to @popf instead
  *
- * - if %r14, the copy of the saved flags, differs from these, since a handler has changed them;
+ * - if %r14, a copy of the saved flags, differs from them since a handler has changed the latter;
  * - if %r14 is -1;
  * - if the CPU has no sahf.
  *
@@ -534,7 +534,7 @@ _ASM_NOKPROBE(kprobe_post_trampoline)
  *
  * A detour buffer calls this, unless several probes have a pre_handler. When a second probe with a
  * pre_handler is registered, hits come here until the call in the detour buffer is patched. For
- * these, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
+ * these hits, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
  * pre_handlers.
  */
 SYM_CODE_START(kprobe_detour_trampoline)

@@ -95,7 +95,7 @@ static __always_inline unsigned long *kprobe_trampoline_return(struct pt_regs *r
 
 /**
  * enum x86_kind - instructions that callers distinguish in addition to &enum x86_op
- * @X86_KIND_OTHER: none of these
+ * @X86_KIND_OTHER: none of the following
  * @X86_KIND_CALL: a relative near call
  * @X86_KIND_JMP: an unconditional relative jump
  * @X86_KIND_LOOP: a relative branch without an equivalent near jump: the loop instructions,
