@@ -225,7 +225,8 @@ plug() {
 	: >"$TMP/batch"
 }
 
-# A kernel without kprobes/explain accepts probes on these functions that reset the machine.
+# A kernel without kprobes/explain accepts probes on functions with which CPUs go offline and
+# online, even where the probes reset the machine.
 x86_can_plug() {
 	is_x86 && [ -e $KPROBES/explain ] && [ -w $CPUS/cpu1/online ]
 }

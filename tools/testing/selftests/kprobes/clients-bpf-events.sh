@@ -244,9 +244,9 @@ nested_events() {
 	! has_jumps || nests_by p $INSIDE 1
 }
 
-# An event that reads a string calls this function. A second event or a program on the function must
-# be called for these hits. If the second event reads a string as well, it hits its own probe: such
-# a hit must be missed.
+# An event that reads a string calls this function. If a second event or a program is on the
+# function, it must be called for the hits that this causes. If the second event reads a string as
+# well, it hits its own probe: such a hit must be missed.
 STRING=strncpy_from_kernel_nofault
 
 in_events() {

@@ -26,7 +26,7 @@ setup_clients() {
 }
 
 # on_base_kernel: does the guest run the kprobes of the base kernel, which is Linux without this
-# series? Tests leave out what crashes these.
+# series? On the base kernel, tests leave out what crashes it.
 on_base_kernel() {
 	grep -qw kprobes_base_kernel /proc/cmdline
 }

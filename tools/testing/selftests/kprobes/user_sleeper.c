@@ -25,8 +25,8 @@
 #define USER_ADDRESS	0x20000000UL
 #define PAGE		4096UL
 /*
- * fork() copies the page-table entries of these, and
- * holds the lock of the memory map for that time.
+ * Number of other pages that are mapped. fork() copies their page-table entries, and holds the
+ * lock of the memory map for that time.
  */
 #define OTHER_PAGES	4096UL
 

@@ -41,7 +41,7 @@ check_suites()
 	done
 }
 
-# in_suites SUITE...: copies the names of tests on stdin, with or without .sh, that belong to these
+# in_suites SUITE...: reads names of tests, with or without .sh, and prints those in these suites
 in_suites()
 {
 	local test

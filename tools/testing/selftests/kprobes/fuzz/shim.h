@@ -249,8 +249,8 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 }
 
 /*
- * Used by inline functions for hits and returns. The fuzzer
- * does not call these functions, so these need no definition.
+ * Inline functions for hits and returns use these names. The fuzzer does not call the inline
+ * functions, so declarations are enough, without definitions.
  */
 #define KPROBE_CONTEXT_INT3	0
 #define KPROBE_LEVEL_INT3	0

@@ -7,8 +7,8 @@
 
 /*
  * For assembly. Loading a module overwrites the endbr of functions that no relocation refers to. A
- * difference of labels or a %rip-relative operand makes no relocation. If a function is called only
- * by these, use NOSEAL to keep its endbr.
+ * difference of labels or a %rip-relative operand makes no relocation. If only such differences or
+ * operands give a function's address, use NOSEAL to keep its endbr.
  */
 .macro NOSEAL function
 #ifdef CONFIG_X86_KERNEL_IBT

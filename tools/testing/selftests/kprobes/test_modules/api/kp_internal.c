@@ -449,7 +449,7 @@ static void kp_internal_blacklist(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(forbidden + 1));
-	/* These are in the section of __kprobes, or named by NOKPROBE_SYMBOL(). */
+	/* These functions are in the section of __kprobes, or named by NOKPROBE_SYMBOL(). */
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)get_kprobe));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist((unsigned long)kprobe_busy_begin));
 	for (i = 0; i < ARRAY_SIZE(allowed); i++)

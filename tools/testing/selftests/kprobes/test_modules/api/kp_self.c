@@ -173,7 +173,7 @@ static const char *const kp_guard_names[] = {
 	"free_module",
 };
 
-/* Such a module hooks at least this number of functions. */
+/* At least this number of the functions in kp_guard_names[] must exist, and are hooked. */
 #define KP_GUARD_LEAST	25
 
 static void kp_guard_expect_text(struct kunit *test, const struct kp_hook *hook, const u8 *text)

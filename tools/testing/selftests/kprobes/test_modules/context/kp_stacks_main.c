@@ -3,8 +3,9 @@
  * KUnit suite: stack traces from handlers, and from interrupts that arrive while the copy of an
  * instruction is executed.
  *
- * In a trace from a handler, the probe's frames precede the probed function and its callers.
- * These must be the same as in a trace from kp_stacks_callee(), which the function calls.
+ * In a trace from a handler, the probe's frames precede the probed function and its callers. The
+ * function and the callers must be the same as in a trace from kp_stacks_callee(), which the
+ * function calls.
  */
 
 #include <asm/irq_regs.h>

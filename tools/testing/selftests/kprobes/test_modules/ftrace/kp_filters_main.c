@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite: ftrace's records must follow all changes of filters. In random order, ftrace_ops of
- * all kinds (the users) are registered, are unregistered, and change their filters. After each of
- * these, all records are compared with the text, and with what the users ask for.
+ * all kinds (the users) are registered, are unregistered, and change their filters. After each such
+ * change, all records are compared with the text, and with what the users ask for.
  *
  * Reading kp_filters in debugfs compares them, too, for a script.
  */

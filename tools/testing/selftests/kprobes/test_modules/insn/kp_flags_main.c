@@ -12,7 +12,7 @@
 #include "kp_flags.h"
 #include "kp_opt.h"
 
-/* The cases try all combinations of these. */
+/* The cases try all combinations of these flags. */
 #define KP_ALL_ARITHMETIC (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF | X86_EFLAGS_ZF | \
 			   X86_EFLAGS_SF | X86_EFLAGS_OF)
 

@@ -201,8 +201,8 @@ static bool kp_names_mmx(const struct kp_target *t)
 	if (t->insn.opcode.nbytes == 3)
 		return plain && (op[1] == 0x38 ? op[2] <= 0x1e : op[2] == 0x0f);
 	/*
-	 * These use MMX registers with mandatory prefixes, too: cvtpi2pd, cvttpd2pi, cvtpd2pi,
-	 * movq2dq, movdq2q
+	 * Instructions that use MMX registers with mandatory prefixes, too: cvtpi2pd, cvttpd2pi,
+	 * cvtpd2pi, movq2dq, movdq2q
 	 */
 	return op[1] == 0x2a || op[1] == 0x2c || op[1] == 0x2d || op[1] == 0xd6 ||
 	       (plain && op[1] >= 0x60 && op[1] != 0xc2 && op[1] != 0xc6);

@@ -198,8 +198,9 @@ GROUP stack, flags=KP_GAP
 .endm
 
 /*
- * Probes on these may be refused: a load of ss inhibits interrupts and traps for one instruction,
- * and a load of fs changes the segment of the kernel's per-CPU data, which handlers need.
+ * Probes on these instructions may be refused: a load of ss inhibits interrupts and traps for one
+ * instruction, and a load of fs changes the segment of the kernel's per-CPU data, which handlers
+ * need.
  */
 GROUP segment
 .irp seg, cs, ss, ds, es, fs, gs
@@ -500,7 +501,7 @@ GROUP system, flags=KP_OPT
 #endif
 
 #ifndef CONFIG_X86_64
-/* These must not access memory, since nothing is mapped in the first 64 KiB. */
+/* Instructions with 16-bit addresses that access no memory: the first 64 KiB are not mapped. */
 GROUP addr16
 .irp rm, "(%bx, %si)", "(%bx, %di)", "(%bp, %si)", "(%bp, %di)", "(%si)", "(%di)", "(%bx)"
 	CASES "lea \rm, %eax", "lea 5\rm, %ecx", "lea -0x1234\rm, %edx"
@@ -659,7 +660,7 @@ GROUP bmi, feature=X86_FEATURE_BMI2
 	CASES W(pext (%BX), %DX, %AX), W(rorx $13, %AX, %DX), W(rorx $7, MEM(24), %R8)
 	CASES W(shlx %CX, %AX, %DX), W(sarx %eax, (%BX), %R9D), W(shrx %R9, MEM(32), %R14)
 
-/* Probes on these are registered on any CPU. Only a CPU with AVX-512 executes the instructions. */
+/* These instructions are probed on any CPU, but are executed only on a CPU with AVX-512. */
 GROUP evex, flags=KP_FPU, feature=X86_FEATURE_AVX512F
 	CASES "vpaddd %zmm1, %zmm2, %zmm3", "vpternlogd $0x96, %zmm1, %zmm2, %zmm3"
 	CASES W(vmovdqu64 (%BX), %zmm0), W(vmovdqu64 %WIDTH(zmm17, zmm1), 64(%BX))

@@ -396,7 +396,7 @@ ADDRESS_IN address_moved, "mov $1f, %edx; push %edx"
 ADDRESS_IN address_stored, "push %eax; movl $1f, (%esp)"
 ADDRESS_IN address_loaded, "lea 1f, %edx; push %edx"
 ADDRESS_IN address_added, "xor %edx, %edx; add $1f, %edx; push %edx"
-/* This form has no ModRM byte between opcode and address. */
+/* This form of add has no ModRM byte between the opcode and the address. */
 ADDRESS_IN address_added_to_eax, "add $1f, %eax; push %eax; xor %eax, %eax"
 
 /* The instruction that has the address is in a function too far away for short branches. */
