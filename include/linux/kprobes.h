@@ -473,7 +473,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry);
 void arch_kprobes_sync(void);
 #ifndef __ARCH_WANT_PROBEPOINT
-/* The architecture provides these. @p is the kprobe that stands for a probepoint. */
+/* The architecture provides these functions. @p is the kprobe that stands for a probepoint. */
 int arch_prepare_kprobe(struct kprobe *p);
 void arch_remove_kprobe(struct kprobe *p);
 void arch_arm_kprobe(struct kprobe *p);

@@ -67,7 +67,7 @@ struct probe_set {
  * @PROBEPOINT_DISARMED: the original; there are no hits
  * @PROBEPOINT_ARMED: a breakpoint
  * @PROBEPOINT_QUEUED: a breakpoint, whose hits are redirected to the detour buffer. The jump
- *	is written when no task can be inside the DCR (detoured code region) any more.
+ *	is written when no task can be in the instructions that it overwrites any more.
  * @PROBEPOINT_OPTIMIZED: a jump to the detour buffer
  * @PROBEPOINT_FTRACE: a call of ftrace
  * @PROBEPOINT_GONE: the text has been unloaded or freed; there are no hits any more
@@ -101,7 +101,8 @@ struct kprobe_deferred {
  * @leave: links the probepoints that are being unoptimised
  * @checked: the safety check is complete
  * @post: the detour buffer calls post_handlers
- * @dcr_size: size of the DCR (detoured code region) in bytes, if the safety check has passed
+ * @dcr_size: size in bytes of the instructions that a jump overwrites (the DCR), if the safety check
+ *	has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_REASON_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_REASON_NONE
  * @deferred_slot: passed to kprobe_defer_free_slot() to free the detour buffer. It is allocated
@@ -138,7 +139,7 @@ struct probepoint_jump {
  *	hooks of architectures that do not take a struct probepoint. Its handlers are dispatchers of
  *	the core. Its post_handler and fault_handler are NULL until a probe has one; then they stay
  *	set.
- * @op: @kp and the data of the jump hooks, on the same architectures
+ * @op: @kp and the data of the jump hooks, if the hooks do not take a struct probepoint
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set
  * @published: the probepoint is in the table, so that hits find it
@@ -481,7 +482,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp);
 /**
  * struct kprobe_jump - an address whose safety check is to be done
  * @addr: the probed address
- * @dcr_size: result: size of the DCR (detoured code region) in bytes
+ * @dcr_size: result: size in bytes of the instructions that a jump overwrites (the DCR)
  * @refusal: result: the reason why a jump is not safe, or %KPROBE_REASON_NONE
  * @serial: for the core: &struct probepoint.serial
  */

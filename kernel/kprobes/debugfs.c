@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: /sys/kernel/debug/kprobes.
+ * Kernel probes: the files in /sys/kernel/debug/kprobes.
  *
  * list       every registered probe, by address
  * enabled    1, or 0 while all probes are disarmed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes: /sys/kernel/debug/kprobes/explain.
+ * Kernel probes: the file /sys/kernel/debug/kprobes/explain.
  *
  * A user writes a location to the file, and reads from the same open file whether a probe can
  * be registered there, how the instruction would be executed, whether the probepoint would be

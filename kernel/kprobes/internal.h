@@ -349,9 +349,8 @@ struct kretprobe_missed {
  * @cache: the cache of a pool, see kretprobe_pool_cache()
  * @ri: the new instance, or NULL
  *
- * An NMI may exchange it at any time. Most architectures implement
- * this_cpu_xchg() with several instructions, between which an NMI may occur, so
- * there this uses an atomic xchg().
+ * An NMI may exchange the instance at any time. Most architectures implement this_cpu_xchg() with
+ * several instructions, between which an NMI may occur: on these, use an atomic xchg().
  *
  * Context: any, with preemption disabled.
  *

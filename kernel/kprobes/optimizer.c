@@ -107,8 +107,8 @@ static unsigned long optimizer_addr(const struct probepoint *pp)
 }
 
 /*
- * Return the end of the DCR (detoured code region) of @pp. Its size is known only after the safety
- * check. Before that, assume the largest possible DCR.
+ * Return the end of the DCR of @pp, the instructions that its jump overwrites. Their size is known
+ * only after the safety check. Before that, assume the largest possible size.
  */
 static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 {
@@ -163,8 +163,8 @@ static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
 }
 
 /*
- * Is another probepoint armed in the DCR (detoured code region) of @pp? A jump would overwrite its
- * breakpoint.
+ * Is another probepoint armed in the DCR of @pp, the instructions that its jump would overwrite? The
+ * jump would overwrite the breakpoint of the other one.
  */
 static bool optimizer_is_blocked(struct probepoint *pp)
 {
@@ -274,8 +274,8 @@ static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leav
  *	text is not patched yet.
  *
  * This unoptimises the probepoints of the batch that are about to be disarmed. It also unoptimises
- * every probepoint in whose DCR (detoured code region) a probepoint of the batch is about to be
- * armed.
+ * every probepoint whose jump overwrites an address at which a probepoint of the batch is about to
+ * be armed.
  *
  * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
@@ -407,8 +407,8 @@ void optimizer_changed(struct probepoint *pp)
 	if (pp->state != PROBEPOINT_DISARMED)
 		return;
 	/*
-	 * The breakpoint of @pp was removed. Armed probepoints whose DCR (detoured code region)
-	 * contains @pp may get their jump now: it would have overwritten that breakpoint.
+	 * The breakpoint of @pp was removed. Armed probepoints whose jump would have overwritten
+	 * that breakpoint may get their jump now.
 	 */
 	for (other = probepoint_last_below(optimizer_addr(pp));
 	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
@@ -652,8 +652,8 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 	while (pp && optimizer_addr(pp) == jump->addr && pp->serial != jump->serial)
 		pp = probepoint_next(pp);
 	/*
-	 * If no probepoint at the address has that serial, the checked probepoint was freed during
-	 * the check.
+	 * If no probepoint at the address has the serial number of the checked one, that one was
+	 * freed during the check.
 	 */
 	if (!pp || optimizer_addr(pp) != jump->addr)
 		return;

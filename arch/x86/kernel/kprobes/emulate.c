@@ -611,9 +611,9 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 		return X86_COPY_BRANCH;
 	/*
 	 * All instructions without emulation need a copy, and so do those that are emulated only if
-	 * there are post_handlers (X86_OP_COPY). The emulations that are listed here need one for
-	 * emulate_call_copy(), since they may be unable to read the operand, or to go to the
-	 * target. In 32-bit mode, emulate_ret() can go to any target.
+	 * there are post_handlers (X86_OP_COPY). The emulations that are listed here may be unable
+	 * to read the operand, or to go to the target: then emulate_call_copy() resumes in the
+	 * copy. In 32-bit mode, emulate_ret() can go to any target.
 	 */
 	if (!run || op == X86_OP_COPY || run == emulate_jmp_rm || run == emulate_call_rm ||
 	    run == emulate_far_ret || (run == emulate_ret && IS_ENABLED(CONFIG_X86_64)))

@@ -348,9 +348,9 @@ static enum x86_slot_form slot_choose_form(const struct x86_probed_insn *insn)
 	if (boost)
 		return insn->copy == X86_COPY_NONE ? X86_SLOT_NONE : X86_SLOT_BOOST;
 	/*
-	 * The slot of any other instruction ends in an int3. A hit single-steps the copy, or
-	 * emulates the instruction, and executes the copy only if the emulation cannot read memory.
-	 * A branch that is not boosted is emulated without a slot.
+	 * The slot of an instruction that is not boosted ends in an int3. A hit single-steps the
+	 * copy; or it emulates the instruction, and executes the copy only if the emulation cannot
+	 * read memory. A branch that is not boosted is emulated without a slot.
 	 */
 	return insn->copy == X86_COPY_BYTES ? X86_SLOT_STEP : X86_SLOT_NONE;
 }
