@@ -101,8 +101,8 @@ struct kprobe_deferred {
  * @leave: links the probepoints that are being unoptimised
  * @checked: the safety check is complete
  * @post: the detour buffer calls post_handlers
- * @dcr_size: size in bytes of the instructions that a jump overwrites (the DCR), if the safety check
- *	has passed
+ * @dcr_size: size in bytes of the instructions that the jump overwrites (the DCR); valid if the
+ *	safety check has passed
  * @refusal: the reason why the safety check has failed, or %KPROBE_REASON_NONE
  * @failure: the reason why the last attempt to optimise has failed, or %KPROBE_REASON_NONE
  * @deferred_slot: passed to kprobe_defer_free_slot() to free the detour buffer. It is allocated

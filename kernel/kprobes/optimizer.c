@@ -163,8 +163,8 @@ static enum kprobe_reason optimizer_keeps_text_now(struct probepoint *pp)
 }
 
 /*
- * Is another probepoint armed in the DCR of @pp, the instructions that its jump would overwrite? The
- * jump would overwrite the breakpoint of the other one.
+ * Is another probepoint armed in the DCR of @pp, the instructions that its jump would overwrite?
+ * The jump would overwrite the breakpoint of the other one.
  */
 static bool optimizer_is_blocked(struct probepoint *pp)
 {
