@@ -57,7 +57,7 @@ unsigned long torture_seed(unsigned int i)
  * @i: number of the seed to pass to @target
  * @context: the context of the caller
  *
- * Context: any; but if @target sleeps, only a wanderer.
+ * Context: any; but if @target sleeps, only a task that may sleep (a wanderer).
  */
 void torture_call(struct torture_target *target, unsigned int i, enum torture_context context)
 {

@@ -65,7 +65,7 @@ void torture_allow_loads(bool allow)
 }
 
 static void (*nmi_call)(void);
-/* This CPU has sent itself an NMI, so the next NMI is ours. */
+/* This CPU has sent itself an NMI: torture_nmi() must handle the next NMI. */
 static DEFINE_PER_CPU(bool, nmi_sent);
 
 static int torture_nmi(unsigned int type, struct pt_regs *regs)
