@@ -130,8 +130,7 @@ says_why_no_return() {
 	refused '^no_such_function cannot have a return probe: error -2$' func=no_such_function
 }
 
-# The sample records the last call on each CPU. The eleventh call is `cat` opening the sample's
-# file, so for the CPU that executes it, the recorded string is the name of that file.
+# The sample records the last call on each CPU. The eleventh is `cat` opening the sample's file.
 shows_user_string() {
 	load_sample
 	opens 10

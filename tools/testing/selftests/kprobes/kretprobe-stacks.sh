@@ -13,9 +13,8 @@
 # guess, and with the trampoline's own name.
 #
 # The end of kprobe_ftrace_trampoline is allowed as a guess: kprobe_ftrace_return_trampoline begins
-# there. While two ftrace_ops of kprobes have the function in their filters, as for a while after a
-# probe was removed, ftrace jumps to that address and leaves it on the stack. It is no return
-# address.
+# there. While the function is in the filters of two ftrace_ops, as shortly after a probe was
+# removed, ftrace jumps to that address and leaves it on the stack, though it is no return address.
 dumps_are_right() {
 	dmesg | awk '
 		/kp_ret_stacks: dumps begin/ { on = 1; n = right = misnamed = 0; next }
