@@ -63,7 +63,7 @@ static int kprobe_reset_cpu(unsigned int cpu)
 /**
  * arch_init_kprobes() - initialise each CPU's stack of running handlers
  *
- * Later, when a CPU brings another CPU up, it first empties the stack of the other one.
+ * Later, kprobe_reset_cpu() empties the stack of each CPU that is about to be brought up.
  *
  * Return: 0 or a negative errno.
  */

@@ -134,7 +134,7 @@ unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned 
  * Find the real return address, if @addr is a trampoline. Return probes, rethook and the graph
  * tracer may have replaced it in any order, each several times. Each pass of the loop asks these
  * three until one of them knows which address its trampoline replaced. If a later pass asks the
- * same one again, it continues its search after the record that it found last.
+ * same tracer again, the tracer continues its search after the record that it found last.
  *
  * The caller has disabled preemption, since an instance that is found in one pass must not be freed
  * before the next pass.

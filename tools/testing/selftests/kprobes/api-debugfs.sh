@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of list, enabled, missed and blacklist in debugfs.
+# Tests the files list, enabled, missed and blacklist in debugfs.
 
 . "$(dirname "$0")/functions.sh"
 

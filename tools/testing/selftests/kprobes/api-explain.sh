@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# kprobes/explain: the format of its answers, the errors of the file, and every reason in the
+# Tests kprobes/explain: the format of its answers, the errors of the file, and every reason in the
 # kernel's table. Some reasons are in no answer, because only a registration can be refused for
 # them. The script finds these in the probe, in the kernel's log, or in the error log of tracefs. It
 # fails if it has not seen a reason, unless that reason needs another kernel or another command
@@ -285,7 +285,7 @@ refuses_locations() {
 	esac
 }
 
-# The last byte of the range is refused, and the next one is not.
+# The last byte of a range of the blacklist is refused, and the byte after it is not.
 names_blacklist_entry() {
 	refused kp_tgt_nokprobe -22 "$BLACKLISTED" kp_tgt_nokprobe+0x0/
 	after=$(answer range | sed 's/.*-\(0x[0-9a-f]*\) .*/\1/')

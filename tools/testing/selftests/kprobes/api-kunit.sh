@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel's own KUnit suite for kprobes, lib/test_kprobes.c.
+# Runs the kernel's own KUnit suite for kprobes, lib/test_kprobes.c.
 
 . "$(dirname "$0")/functions.sh"
 

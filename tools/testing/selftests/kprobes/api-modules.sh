@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes in modules. When a module's text or init text is freed, its probes must disappear. Another
-# module may then be loaded at the same addresses, and probes there must use that module's
+# Tests probes in modules. When a module's text or init text is freed, its probes must disappear.
+# Another module may then be loaded at the same addresses, and probes there must use that module's
 # instructions, and not those of the module before.
 
 . "$(dirname "$0")/functions.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes while the system around them changes: grace periods are never expedited, CPUs go offline
-# and come online again, or a kernel debugger sets its own breakpoints.
+# Tests probes while the system changes around them: grace periods are never expedited, CPUs go
+# offline and come online again, or a kernel debugger sets its own breakpoints.
 
 . "$(dirname "$0")/functions.sh"
 

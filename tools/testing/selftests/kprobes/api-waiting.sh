@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it is loaded,
+# Tests probes that wait for a module (KPROBE_FLAG_WAIT): they are registered when it is loaded,
 # before its init function runs, and wait again after it is unloaded.
 
 . "$(dirname "$0")/functions.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs on perf's events of kprobes, attached by bpf_probe: not every architecture has
+# Tests BPF programs on perf's events of kprobes, attached by bpf_probe: not every architecture has
 # bpftrace.
 
 . "$(dirname "$0")/functions-clients.sh"

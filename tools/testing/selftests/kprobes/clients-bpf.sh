@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kprobes of bpftrace: what its programs count, and the stacks that they get.
+# Tests kprobes of bpftrace: what its programs count, and the stacks that they get.
 
 . "$(dirname "$0")/functions-clients.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Fault injection with fail_function, which uses a kprobe to replace the result of a function. The
-# probe is at an ftrace-based entry, or at another entry, where it is optimised if possible.
+# Tests fault injection with fail_function, which uses a kprobe to replace the result of a function.
+# The probe is at an ftrace-based entry, or at another entry, where it is optimised if possible.
 # shellcheck disable=SC2016 # the variables are the kernel's
 
 . "$(dirname "$0")/functions-clients.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The kernel's own modules that test or demonstrate clients of kprobes: test_fprobe,
+# Runs the kernel's own modules that test or demonstrate clients of kprobes: test_fprobe,
 # kprobe_event_gen_test, the samples of fprobe and livepatch, lkdtm.
 
 . "$(dirname "$0")/functions-clients.sh"

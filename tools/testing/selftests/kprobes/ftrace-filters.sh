@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Changes of ftrace filters. The module kp_filters has ftrace users of all kinds, and compares
+# Tests changes of ftrace filters. The module kp_filters has ftrace users of all kinds, and compares
 # ftrace's records with what these users ask for. Filters are also changed through the files of
 # tracefs, while ftrace is on or off, and while modules are loaded and unloaded.
 

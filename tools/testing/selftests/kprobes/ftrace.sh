@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Ftrace-based probes at function entries: alone and together with other users of ftrace on the
-# same functions, and in modules that are loaded and unloaded.
+# Tests ftrace-based probes at function entries: alone and together with other users of ftrace on
+# the same functions, and in modules that are loaded and unloaded.
 
 . "$(dirname "$0")/functions.sh"
 

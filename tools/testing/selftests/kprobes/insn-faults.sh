@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Exceptions of probed instructions and of handlers; with copies boosted, stepped and optimised.
+# Tests exceptions in probed instructions (boosted, stepped and optimised) and in handlers.
 
 . "$(dirname "$0")/functions-modes.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Probes on the first three instructions of 200 functions all over the kernel, while a shell keeps
-# it busy; then on the first one only, so that most are optimised. SWEEP_FUNCTIONS=N in the
+# Probes the first three instructions of 200 functions all over the kernel, while a shell keeps
+# it busy; then only the first one, so that most probes are optimised. SWEEP_FUNCTIONS=N in the
 # environment sets another number of functions, up to 1000.
 
 . "$(dirname "$0")/functions.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jprobes: which registrations are refused, which arguments handlers get, and which the function
-# gets after the handler. Jprobes are hit through ftrace, by breakpoints and by jumps.
+# Tests jprobes: which registrations are refused, which arguments handlers get, and which the
+# function gets after the handler. Jprobes are hit through ftrace, by breakpoints and by jumps.
 
 . "$(dirname "$0")/functions-modes.sh"
 

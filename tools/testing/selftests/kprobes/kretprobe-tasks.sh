@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Return probes on functions in which tasks sleep, are interrupted, execute another program or
-# end, while probes are unregistered and modules are unloaded
+# Tests return probes on functions in which tasks sleep, are interrupted, execute another program or
+# end, while probes are unregistered and modules are unloaded.
 
 . "$(dirname "$0")/functions.sh"
 

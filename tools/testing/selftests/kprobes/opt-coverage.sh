@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The share of the kernel's functions that can be jump-optimised at their first, and at their
+# Measures what share of the kernel's functions can be jump-optimised at their first, and at their
 # second instruction. It must not fall below a known floor.
 #
 # OPT_SHARE_STEP=N in the environment tests one in N functions, the same ones in every kernel that

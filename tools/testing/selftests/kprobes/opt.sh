@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Jump optimisation: what hits of an optimised probe do, where a jump is safe, and what debugfs and
-# the sysctl report. Modules with optimised probes are loaded and unloaded, too.
+# Tests jump optimisation: what hits of an optimised probe do, where a jump is safe, and what
+# debugfs and the sysctl report. Modules with optimised probes are loaded and unloaded, too.
 
 . "$(dirname "$0")/functions.sh"
 

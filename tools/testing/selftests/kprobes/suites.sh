@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The topics that only load KUnit suites, or run the kernel's tests of tracefs. The Makefile makes a
-# copy of this script for each of them, NAME.sh; the name of the copy selects the topic.
+# Runs the topics that only load KUnit suites, or run the kernel's tests of tracefs. The Makefile
+# makes a copy of this script for each of them, NAME.sh; the name of the copy selects the topic.
 
 . "$(dirname "$0")/functions-modes.sh"
 

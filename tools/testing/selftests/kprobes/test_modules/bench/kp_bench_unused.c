@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The cost of kprobes in a kernel that has never had a probe */
+/* Measures the cost of kprobes in a kernel that has never had a probe. */
 
 #include <linux/kmod.h>
 #include <linux/mman.h>

@@ -37,9 +37,9 @@ static void kp_row_jump(struct kunit *test, struct kp_probe **probes)
 }
 
 /*
- * A second probe is registered after the first one has a jump. If the jump overwrites the second
- * instruction (in_dcr), it must be removed before any CPU can hit the second probe. Otherwise, it
- * must stay.
+ * When the first probe has a jump, register a second one. If the jump overwrites the instruction of
+ * the second probe (in_dcr), the jump must be removed before any CPU can hit the second probe.
+ * Otherwise, the jump must stay.
  */
 static void kp_opt_enters(struct kunit *test)
 {

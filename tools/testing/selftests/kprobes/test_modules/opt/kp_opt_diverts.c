@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Handlers that redirect execution, also to instructions that a jump has overwritten */
+/* Test handlers that redirect execution, also to instructions that a jump has overwritten. */
 
 #include "kp_opt_suites.h"
 
