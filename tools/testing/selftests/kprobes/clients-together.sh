@@ -46,27 +46,6 @@ tracer_detach() {
 	echo nop >"$(instance "$1")/current_tracer" && echo >"$(instance "$1")/set_ftrace_filter"
 }
 
-# program_attach CLIENT COMMAND...: starts COMMAND with one more argument, a command that runs until
-# program_detach
-program_attach() {
-	program=$1
-	shift
-	cat >"$TMP/$program.work" <<-WORK
-		touch $TMP/$program.up
-		while [ -e $TMP/$program.up ]; do
-			sleep 0.1
-		done
-	WORK
-	"$@" "/bin/sh $TMP/$program.work" >"$TMP/$program" 2>&1 &
-	eval "${program}_pid=\$!"
-	wait_until test -e "$TMP/$program.up"
-}
-
-program_detach() {
-	rm -f "$TMP/$1.up"
-	eval "wait \"\$${1}_pid\""
-}
-
 # bpftrace prints its count when it ends. It counts only calls with the argument $TAG.
 bpf_attach() {
 	bpf_wanted=0

@@ -666,3 +666,60 @@ after_calls() {
 	shift
 	"$@"
 }
+
+# program_attach NAME COMMAND...: starts COMMAND with one more argument, a command that runs until
+# program_detach NAME; the output is in $TMP/NAME
+program_attach() {
+	program=$1
+	shift
+	cat >"$TMP/$program.work" <<-WORK
+		touch $TMP/$program.up
+		while [ -e $TMP/$program.up ]; do
+			sleep 0.1
+		done
+	WORK
+	"$@" "/bin/sh $TMP/$program.work" >"$TMP/$program" 2>&1 &
+	eval "${program}_pid=\$!"
+	wait_until test -e "$TMP/$program.up"
+}
+
+program_detach() {
+	rm -f "$TMP/$1.up"
+	eval "wait \"\$${1}_pid\""
+}
+
+# The following functions are about the shared pools of return probes.
+
+BOUND=/sys/module/kprobes/parameters/return_pool_kib
+
+# all_kib, all_probes: print the sum over all pools; the words of the first line count as 0.
+all_kib() {
+	awk '{ sum += $5 } END { print sum }' $KPROBES/pools
+}
+
+all_probes() {
+	awk '{ sum += $2 } END { print sum }' $KPROBES/pools
+}
+
+# prints N COMMAND...: does COMMAND print N?
+prints() {
+	number=$1
+	shift
+	[ "$("$@")" -eq "$number" ]
+}
+
+# becomes N COMMAND...: waits until COMMAND prints N
+becomes() {
+	wait_until prints "$@"
+}
+
+# all_empty: waits until the pools have no memory, which is faster with a bound of 0. Before that,
+# it waits until the pools no longer count any unregistered probe: for such a probe, the pools would
+# grow again when the old bound is restored.
+all_empty() {
+	becomes 0 all_probes
+	was=$(cat $BOUND)
+	put $BOUND 0
+	becomes 0 all_kib
+	put $BOUND "$was"
+}

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/functions.sh"
 
 PARAMETERS=/sys/module/kp_ret_pool/parameters
-BOUND=/sys/module/kprobes/parameters/return_pool_kib
 crowd=600
 # This size selects a pool that no other test uses.
 data_size=1500
@@ -26,38 +25,6 @@ pool() {
 		NR == 1 { for (i = 1; i <= NF; i++) number[$i] = i; next }
 		$number["data_size"] >= wanted { found = $number[column]; exit }
 		END { print found + 0 }' $KPROBES/pools
-}
-
-# all_kib, all_probes: print the sum over all pools; the words of the first line count as 0.
-all_kib() {
-	awk '{ sum += $5 } END { print sum }' $KPROBES/pools
-}
-
-all_probes() {
-	awk '{ sum += $2 } END { print sum }' $KPROBES/pools
-}
-
-# prints N COMMAND...: does COMMAND print N?
-prints() {
-	number=$1
-	shift
-	[ "$("$@")" -eq "$number" ]
-}
-
-# becomes N COMMAND...: waits until COMMAND prints N
-becomes() {
-	wait_until prints "$@"
-}
-
-# all_empty: waits until the pools have no memory, which is faster with a bound of 0. Before that,
-# it waits until the pools no longer count any unregistered probe: for such a probe, the pools would
-# grow again when the old bound is restored.
-all_empty() {
-	becomes 0 all_probes
-	was=$(cat $BOUND)
-	put $BOUND 0
-	becomes 0 all_kib
-	put $BOUND "$was"
 }
 
 # registered_alone: empties all pools, registers the probe, and notes what its pool begins with
