@@ -8,7 +8,7 @@
  *	bpf_probe -s {-r|-rm|-rx} FUNCTION COMMAND
  *	bpf_probe -v VALUE [-l] [-r] [-m|-S|-x] {FUNCTION[+OFFSET]|GROUP/EVENT} COMMAND
  *	bpf_probe -h [-r] FUNCTION[+OFFSET] FILE
- *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-F FLAGS] FILE COMMAND
+ *	bpf_probe -k [-n] [-r|-S] [-o] [-w] [-v VALUE] [-F FLAGS] [-a AFTER] FILE COMMAND
  *
  * The program is attached to a probe, or to an event of tracefs, as a program of perf; with -m
  * through kprobe.multi, with -S as a kprobe.session, with -x as fentry, which needs BTF; with -r to
@@ -29,8 +29,10 @@
  * a hexadecimal number, and +OFFSET or nothing. The cookie of an address is the number of its line,
  * from 0; with -n the link has no cookies, so all are 0. -r asks for returns, -S for a session, and
  * -o for a program that may override results; -F gives flags of the link. With -w, each line is a
- * symbol, MODULE:FUNCTION. The program calls bpf_get_current_pid_tgid(), so that a probe on that
- * helper misses hits.
+ * symbol, MODULE:FUNCTION. With -v the program returns VALUE, otherwise 0; if it returns 1, a
+ * session does not run it at the return. With -a, another command runs when the link has been
+ * closed; the counts include what it does. The program calls bpf_get_current_pid_tgid(), so that a
+ * probe on that helper misses hits.
  *
  * After the command has ended, prints "count N" and "sum N", with -w also "address N", which the
  * kernel reports for perf's event; with -s, "count N", and "stack" with its frames for each
@@ -180,7 +182,8 @@ static void emit_end(int result)
 
 /*
  * The program's additions are not atomic, since the BPF JIT of 32-bit x86 supports no atomic
- * operations. So only one task at a time may call the probed function, or counts would be lost.
+ * operations. So only one task at a time may call the probed function, or counts would be lost. The
+ * program of -k has a count for each CPU.
  */
 static void write_program(int map, int stacks, int reg)
 {
@@ -224,7 +227,7 @@ static void write_cookie_program(int map)
 	emit_lookup(map);
 	emit_add_one(BPF_REG_0, offsetof(struct value, count));
 	emit(BPF_STX_MEM(BPF_DW, BPF_REG_0, BPF_REG_7, offsetof(struct value, sum)));
-	emit_end(0);
+	emit_end(given['v'] ? atoi(given['v']) : 0);
 }
 
 /* check - exit if a call has failed. Return: the result of the call */
@@ -744,16 +747,38 @@ static void print_link(int link, const __u64 *addresses, const __u64 *cookies, i
 	free(got);
 }
 
+/* nr_possible_cpus - how many values does each key of a BPF_MAP_TYPE_PERCPU_ARRAY have? */
+static int nr_possible_cpus(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/possible", "r");
+	int first = 0, last = -1;
+
+	/* The kernel prints 0, or 0-LAST. */
+	check(file && fscanf(file, "%d-%d", &first, &last) >= 1 ? 0 : -1, "possible CPUs");
+	fclose(file);
+	return last < first ? 1 : last + 1;
+}
+
 static void print_cookies(int map, int nr)
 {
-	struct value got;
-	int i;
+	int cpus = nr_possible_cpus(), i, cpu;
+	struct value *got = calloc(cpus, sizeof(*got));
+	__u64 count, func_ip;
 
+	check(got ? 0 : -1, "calloc");
 	for (i = 0; i < nr; i++) {
-		lookup(map, i, &got);
-		if (got.count)
-			printf("cookie %u count %llu func_ip %llx\n", i, got.count, got.sum);
+		lookup(map, i, got);
+		count = 0;
+		for (cpu = 0; cpu < cpus; cpu++) {
+			if (!got[cpu].count)
+				continue;
+			count += got[cpu].count;
+			func_ip = got[cpu].sum;
+		}
+		if (count)
+			printf("cookie %u count %llu func_ip %llx\n", i, count, func_ip);
 	}
+	free(got);
 }
 
 /* free_kib - return how much memory is free, or 0 if the kernel does not tell */
@@ -784,7 +809,7 @@ static void run_with_link(const char *path, const char *command)
 {
 	__u64 *addresses, *cookies = NULL;
 	int nr = read_addresses(path, &addresses), i, program, link;
-	int map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct value), nr);
+	int map = make_map(BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(struct value), nr);
 	long long before, attached, detached;
 	union bpf_attr attr = { };
 	long kib;
@@ -812,11 +837,13 @@ static void run_with_link(const char *path, const char *command)
 	kib -= free_kib();
 	run(command);
 	print_link(link, addresses, cookies, nr);
-	print_cookies(map, nr);
 	detached = now_us();
 	close(link);
-	printf("attach %lld\ndetach %lld\nmemory %ld\n", attached - before, now_us() - detached,
-	       kib);
+	detached = now_us() - detached;
+	if (given['a'])
+		run(given['a']);
+	print_cookies(map, nr);
+	printf("attach %lld\ndetach %lld\nmemory %ld\n", attached - before, detached, kib);
 }
 
 #ifdef ARGUMENT
@@ -826,7 +853,7 @@ int main(int argc, char **argv)
 	/* @written is on the stack, whose page is in memory: the program cannot wait for a page. */
 	__u64 written = 0, offset;
 
-	while ((opt = getopt(argc, argv, "rmxslhknSowv:i:c:e:f:F:K:")) != -1) {
+	while ((opt = getopt(argc, argv, "rmxslhknSowa:v:i:c:e:f:F:K:")) != -1) {
 		if (opt == '?')
 			return 2;
 		given[opt] = optarg ? optarg : "";

@@ -1,24 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BPF programs that bpf_probe attaches through kprobe.multi links. The links have addresses inside
-# functions, or symbols of modules that are not loaded.
+# BPF programs that bpf_probe attaches through kprobe.multi links. The links have the entries of
+# functions, whose calls, returns or both run the program; addresses inside functions; or symbols of
+# modules that are not loaded.
 
 . "$(dirname "$0")/functions-clients.sh"
 
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 INSIDE=+$BEHIND_FTRACE
+SLEEPERS=/sys/module/kp_ret_pool/parameters
 
 # read_symbols: writes the symbols that are used here to $TMP/symbols. Reading all of
 # /proc/kallsyms takes seconds in an emulator.
 read_symbols() {
-	used='kp_|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read|register_kprobes|symbols_cmp'
-	grep -E " ($used)" /proc/kallsyms >"$TMP/symbols"
+	used='kp_|__switch_to|asm_exc_int3|bpf_get_current_pid_tgid|vfs_read|register_kprobes'
+	grep -E " ($used|symbols_cmp)" /proc/kallsyms >"$TMP/symbols"
 }
 
-# many: prints a place in each of a thousand functions
+# many [OFFSET]: prints a thousand functions, or a place in each
 many() {
-	awk -v i="$INSIDE" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }'
+	awk -v i="${1:-}" 'BEGIN { while (n < 1000) printf "kp_many_%03d%s\n", n++, i }'
 }
 
 # addresses FUNCTION[+OFFSET]...: writes their addresses to $TMP/list, in the form of bpf_probe -k
@@ -231,6 +233,326 @@ event_in_program() {
 	event_off nested
 }
 
+# each_kind FUNCTION: calls FUNCTION for a link of entries, one of returns, and a session, with the
+# hits that one call makes, and the link's option
+each_kind() {
+	"$1" 1
+	"$1" 1 -r
+	"$1" 2 -S
+}
+
+calls_and_returns() {
+	addresses kp_cl_inner kp_cl_outer kp_cl_middle
+	each_kind hits_of_calls
+	list_is_empty
+	no_entries
+}
+
+hits_of_calls() {
+	hits=$((100 * $1))
+	shift
+	linked "$@" "echo 100 >$CLIENTS/calls"
+	info_is 3 0
+	has 0 $hits kp_cl_inner
+	has 1 $hits kp_cl_outer
+	has 2 $hits kp_cl_middle
+	# Without cookies
+	linked -n "$@" "echo 10 >$CLIENTS/calls"
+	info_is 3 0
+	lines_are "cookies" "$TMP/linked" '^cookie' 1
+	lines_are "cookies" "$TMP/linked" "^cookie 0 count $((3 * hits / 10)) " 1
+}
+
+# A session's program that returns 1 at the entry must not run at the return. Then the call needs no
+# instance.
+session_without_returns() {
+	addresses kp_cl_inner kp_cl_outer
+	linked -S -v 1 "echo 900 >$CLIENTS/calls; cat $KPROBES/pools >$TMP/pools || :"
+	info_is 2 0
+	has 0 900 kp_cl_inner
+	has 1 900 kp_cl_outer
+	! own_links || equal "instances taken" \
+		"$(awk 'NR > 1 { n += $4 } END { print (NR > 1 ? n : "no pool") }' "$TMP/pools")" 0
+}
+
+# own_links: do links track calls with the instances of return probes, and not with fprobe?
+own_links() {
+	has_symbol register_kprobe_multi
+}
+
+# Calls in interrupts and NMIs are counted. The hits of an event tell how many there are.
+in_contexts() {
+	addresses kp_cl_outer
+	event_on 'p:in_context kp_cl_outer'
+	each_kind hits_in_contexts
+	event_off in_context
+}
+
+hits_in_contexts() {
+	before=$(event_hits in_context)
+	hits_each=$1
+	shift
+	linked "$@" "echo 6 >$CLIENTS/contexts"
+	calls=$(($(event_hits in_context) - before))
+	at_least "calls" "$calls" 24
+	info_is 1 0
+	has 0 $((calls * hits_each)) kp_cl_outer
+}
+
+# While RCU does not watch the CPU, a program must not run.
+rcu_does_not_watch() {
+	addresses kp_cl_outer kp_cl_inner
+	each_kind hits_without_rcu
+}
+
+hits_without_rcu() {
+	hits=$((5 * $1))
+	shift
+	linked "$@" "echo 7 >$CLIENTS/idle; echo 5 >$CLIENTS/calls"
+	info_is 2 14
+	has 0 $hits kp_cl_outer
+	has 1 $hits kp_cl_inner
+}
+
+# ftrace accepts the address of each byte of its call, as it does for fprobe. The program gets the
+# address of the function. On x86 the call has five bytes.
+inside_the_call() {
+	for back in 5 4 3 2 1; do
+		addresses "kp_cl_inner+$((BEHIND_FTRACE - back))"
+		each_kind hits_inside_the_call
+	done
+	addresses "kp_cl_inner$INSIDE"
+	refused 'Invalid argument' -r
+}
+
+hits_inside_the_call() {
+	hits=$((10 * $1))
+	shift
+	linked -n "$@" "echo 10 >$CLIENTS/calls"
+	info_is 1 0
+	has 0 $hits kp_cl_inner
+}
+
+# A return probe on __switch_to() would crash the kernel: links must refuse it by each of the
+# addresses that ftrace accepts. A link for entries is accepted. With CONFIG_FUNCTION_GRAPH_TRACER,
+# ftrace does not know the function.
+switch_to() {
+	grep -q -x __switch_to $TRACEFS/available_filter_functions ||
+		skip_case "__switch_to is notrace" || return 0
+	for at in '' +$((BEHIND_FTRACE - 5)) +$((BEHIND_FTRACE - 1)); do
+		addresses kp_cl_inner "__switch_to$at" kp_cl_outer
+		refused 'Invalid argument' -r
+		refused 'Invalid argument' -S
+	done
+	linked "sleep 0.1; echo 9 >$CLIENTS/calls"
+	has 0 9 kp_cl_inner
+	has 2 9 kp_cl_outer
+	addresses __switch_to
+	linked "sleep 0.1"
+	lines_are "hits of __switch_to" "$TMP/linked" '^cookie 0 count [1-9]' 1
+}
+
+load_sleepers() {
+	load kp_ret_pool
+	read_symbols
+}
+
+# Many more calls are under way than fprobe could track for one address. None may be missed.
+crowded() {
+	load_sleepers
+	addresses kp_pool_sleep
+	each_kind hits_of_crowd
+	unload kp_ret_pool
+}
+
+hits_of_crowd() {
+	hits=$((600 * $1))
+	shift
+	linked "$@" "echo 600 >$SLEEPERS/sleepers; echo 0 >$SLEEPERS/sleepers"
+	info_is 1 0
+	has 0 $hits kp_pool_sleep
+	equal "wrong results" "$(cat $SLEEPERS/wrong)" 0
+}
+
+# linked_hits: prints how often the program has run; linked_missed: how many hits were missed
+linked_hits() {
+	awk '/^cookie/ { n += $4 } END { print n + 0 }' "$TMP/linked"
+}
+
+linked_missed() {
+	awk '/^link/ { n = $4 } END { print n + 0 }' "$TMP/linked"
+}
+
+# With no memory for instances, each call must count as missed; with little memory, each call that
+# gets no instance.
+without_instances() {
+	load_sleepers
+	all_empty
+	change "$BOUND" 0
+	addresses kp_cl_outer kp_cl_inner
+	for kind in -r -S; do
+		linked $kind "echo 50 >$CLIENTS/calls"
+		info_is 2 100
+		equal "hits" "$(linked_hits)" 0
+	done
+	# A link for entries needs no instances.
+	linked "echo 50 >$CLIENTS/calls"
+	info_is 2 0
+	has 0 50 kp_cl_outer
+	becomes 0 all_kib
+	put "$BOUND" 16
+	addresses kp_pool_sleep
+	for kind in -r -S; do
+		linked $kind "echo 600 >$SLEEPERS/sleepers; echo 0 >$SLEEPERS/sleepers"
+		hits=$(linked_hits)
+		[ $kind = -r ] || hits=$((hits / 2))
+		ktap_print_msg "$kind: $hits of 600 calls tracked"
+		equal "calls tracked and missed" "$((hits + $(linked_missed)))" 600
+		at_least "calls tracked" "$hits" 20
+		at_least "calls missed" "$(linked_missed)" 20
+	done
+	put_back "$BOUND"
+	equal "wrong results" "$(cat $SLEEPERS/wrong)" 0
+	unload kp_ret_pool
+}
+
+# A link is closed while calls are under way. When they return, they must not run its program, nor
+# that of a later link.
+closed_meanwhile() {
+	load_sleepers
+	addresses kp_pool_sleep
+	for kind in -r -S; do
+		entries=0
+		[ $kind = -r ] || entries=40
+		run linked "$BPF_PROBE" -k $kind -a "echo 0 >$SLEEPERS/sleepers" "$TMP/list" \
+			"echo 40 >$SLEEPERS/sleepers"
+		info_is 1 0
+		equal "hits of a closed link" "$(linked_hits)" $entries
+		linked $kind "echo 30 >$SLEEPERS/sleepers"
+		linked -r "echo 0 >$SLEEPERS/sleepers; echo 7 >$SLEEPERS/calls"
+		info_is 1 0
+		has 0 7 kp_pool_sleep
+	done
+	equal "wrong results" "$(cat $SLEEPERS/wrong)" 0
+	unload kp_ret_pool
+	becomes 0 all_probes
+}
+
+# The program calls a function of its own link. The hits there must be missed: one at the entry, and
+# one at the return.
+missed_at_entries() {
+	addresses bpf_get_current_pid_tgid kp_cl_inner
+	each_kind missed_hits
+}
+
+missed_hits() {
+	hits=$((25 * $1))
+	# Each run of the program calls the function once.
+	nested=$((hits * $1))
+	shift
+	linked "$@" "echo 25 >$CLIENTS/calls"
+	info_is 2 $nested
+	has 1 $hits kp_cl_inner
+	lines_are "cookies" "$TMP/linked" '^cookie' 1
+}
+
+# The hits of another user's probe on what the program calls must be handled, at an entry and at a
+# return.
+event_in_program_of_entry() {
+	addresses kp_cl_inner
+	each_kind hits_of_event_in_program
+}
+
+hits_of_event_in_program() {
+	hits=$((25 * $1))
+	shift
+	for type in p r; do
+		event_on "$type:nested bpf_get_current_pid_tgid"
+		linked "$@" "echo 25 >$CLIENTS/calls"
+		has 0 $hits kp_cl_inner
+		equal "hits of the event, and missed" "$(event_profile nested)" "$hits 0"
+		event_off nested
+	done
+}
+
+# Users of one function: links for entries, for returns and for a session, an event at its return,
+# and the function graph tracer. user_off USER HITS: detaches it, and checks the number of its hits
+GRAPH=$TRACEFS/instances/kp_graph
+
+user_on() {
+	case $1 in
+	entries) program_attach entries "$BPF_PROBE" -k "$TMP/list" ;;
+	returns) program_attach returns "$BPF_PROBE" -k -r "$TMP/list" ;;
+	session) program_attach session "$BPF_PROBE" -k -S "$TMP/list" ;;
+	event) event_on 'r:returned kp_cl_inner' ;;
+	graph)
+		mkdir "$GRAPH"
+		put_in "$GRAPH" set_ftrace_filter=kp_cl_inner current_tracer=function_graph
+		;;
+	esac
+}
+
+user_off() {
+	case $1 in
+	event)
+		equal "hits of the event" "$(event_profile returned)" "$2 0"
+		event_off returned
+		;;
+	graph)
+		# If a call has moved to another CPU, its end has a line of its own.
+		equal "calls that the tracer has seen" \
+			"$(grep -v '} /\*' "$GRAPH/trace" | grep -c kp_cl_inner)" "$2"
+		put_in "$GRAPH" current_tracer=nop set_ftrace_filter=
+		rmdir "$GRAPH"
+		;;
+	*)
+		must program_detach "$1"
+		user_hits=$2
+		[ "$1" != session ] || user_hits=$((2 * user_hits))
+		lines_are "hits of $1" "$TMP/$1" "^cookie 0 count $user_hits " 1
+		lines_are "missed hits of $1" "$TMP/$1" '^link 1 missed 0$' 1
+		;;
+	esac
+}
+
+# in_turn first|last USER...: attaches the users in this order, then detaches them, beginning with
+# the first or the last; calls the function ten times after each step
+in_turn() {
+	turn=$1
+	shift
+	users=
+	nr_users=$#
+	for user; do
+		user_on "$user"
+		call calls 10
+		case $turn in
+		first) users="$users $user" ;;
+		last) users="$user $users" ;;
+		esac
+	done
+	at=0
+	for user in $users; do
+		at=$((at + 1))
+		# With the first user detached first, each has been attached for as many steps.
+		seen=$nr_users
+		[ "$turn" = first ] || seen=$((2 * at - 1))
+		user_off "$user" $((10 * seen))
+		call calls 10
+	done
+}
+
+in_any_order() {
+	graph=
+	! has_tracer function_graph || graph=graph
+	addresses kp_cl_inner
+	# shellcheck disable=SC2086 # the tracer, or none
+	for turn in first last; do
+		in_turn $turn entries $graph returns event session
+		in_turn $turn session event returns $graph entries
+	done
+	no_entries
+}
+
 module_stays() {
 	addresses "kp_cl_inner$INSIDE" "vfs_read$INSIDE"
 	linked "! rmmod kp_clients 2>$TMP/rmmod; cat /sys/module/kp_clients/refcnt >$TMP/refs"
@@ -239,8 +561,25 @@ module_stays() {
 	equal "references later" "$(cat /sys/module/kp_clients/refcnt)" 0
 }
 
+# thousand_hits COUNT OPTION...: makes a link to the entries of a thousand functions, calls each of
+# them twice, and checks that each has COUNT hits, with its own address and cookie
+thousand_hits() {
+	hits=$1
+	shift
+	linked "$@" "echo 2 >$CLIENTS/many"
+	info_is 1000 0
+	ktap_print_msg "$* $(grep tach "$TMP/linked" | paste -sd' ') microseconds"
+	awk '{ print "cookie", NR - 1, "count '"$hits"' func_ip", $1 }' "$TMP/list" >"$TMP/wanted"
+	grep '^cookie' "$TMP/linked" >"$TMP/got"
+	must cmp "$TMP/got" "$TMP/wanted"
+}
+
 thousand() {
 	addresses "$(many)"
+	thousand_hits 2
+	thousand_hits 2 -r
+	thousand_hits 4 -S
+	addresses "$(many "$INSIDE")"
 	linked "echo 2 >$CLIENTS/many; cp $KPROBES/list $TMP/listed"
 	info_is 1000 0
 	lines_are "cookies" "$TMP/linked" '^cookie [0-9]* count 2 func_ip 0$' 1000
@@ -274,7 +613,7 @@ killed_at() {
 # link is killed, the kernel must register or enable no further batch, and remove those that it has
 # registered.
 in_batches() {
-	addresses "$(many)"
+	addresses "$(many "$INSIDE")"
 	event_on 'p:kp_batches/registered register_kprobes'
 	event_on 'p:kp_batches/enabled enable_kprobes'
 	event_on 'p:kp_batches/unregistered unregister_kprobes'
@@ -295,7 +634,7 @@ in_batches() {
 # Hits during the registration must not run the program, as that would slow the registration down.
 # The first probe is in the function that registers all others.
 all_at_once() {
-	addresses "register_kprobes$INSIDE" "$(many)"
+	addresses "register_kprobes$INSIDE" "$(many "$INSIDE")"
 	linked "echo 2 >$CLIENTS/many"
 	info_is 1001 0
 	has 1000 2 0
@@ -312,11 +651,15 @@ not_enabled() {
 
 # Links are made and closed while other CPUs call the probed functions.
 under_load() {
-	addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" "kp_cl_inner$INSIDE" \
-		kp_cl_inner
 	call load 4
-	for _ in $(seq 10); do
+	for _ in $(seq 6); do
+		addresses kp_cl_outer "kp_cl_outer$INSIDE" "kp_cl_middle$INSIDE" \
+			"kp_cl_inner$INSIDE" kp_cl_inner
 		linked :
+		addresses kp_cl_outer kp_cl_middle kp_cl_inner
+		linked :
+		linked -r :
+		linked -S :
 	done
 	call load 0
 	equal "wrong results" "$(cat $CLIENTS/load)" 0
@@ -521,7 +864,20 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 21
+ktap_set_plan 33
+check "calls, returns and sessions" calls_and_returns
+check "sessions without returns" session_without_returns
+check_if own_links "calls in interrupts" in_contexts
+check_if own_links "calls where RCU does not watch" rcu_does_not_watch
+check_if own_links "addresses inside ftrace's call" inside_the_call
+check_if own_links "__switch_to" switch_to
+check_if own_links "600 calls at once" crowded
+check_if own_links "no memory for more calls" without_instances
+check_if own_links "a link is closed while calls are under way" closed_meanwhile
+check_if own_links "missed hits at entries and returns" missed_at_entries
+check_if own_links "an event on what the program calls, at entries and returns" \
+	event_in_program_of_entry
+check "several users of one function, in any order" in_any_order
 check "entries and addresses inside functions" mixed
 check "one address inside a function" only_inside
 check "without cookies" without_cookies
@@ -532,7 +888,7 @@ check "returns, sessions and replaced results need entries" entries_only
 check "missed hits" missed
 check "an event on what the program calls" event_in_program
 check "the module of an address stays" module_stays
-check "1,000 addresses" thousand
+check "1,000 functions, and 1,000 addresses inside" thousand
 check "a link with many addresses is made and removed in batches" in_batches
 check "no hit before all probes are registered" all_at_once
 check "ftrace is off when probes are to be enabled" not_enabled

@@ -7,6 +7,7 @@
  * - tagged: the same, but with KP_CL_TAG each time, unlike the calls of the threads of `load`
  * - contexts: kp_cl_outer(), N times with interrupts on, with interrupts off, in a softirq and in
  *   a hard interrupt; on x86 also in an NMI
+ * - idle: kp_cl_outer(), N times while RCU does not watch the CPU; on x86 only
  * - load: N threads make such calls; reading it prints how many of their results were wrong
  * - many: each of kp_many_000() to kp_many_999(), N times
  * - failable, failable_plain: a function whose result may be replaced. Of these calls, `kept` have
@@ -16,6 +17,7 @@
  * The module uses nothing that only this implementation of kprobes has.
  */
 
+#include <linux/context_tracking.h>
 #include <linux/error-injection.h>
 #include "kp_clients.h"
 #ifdef CONFIG_X86_LOCAL_APIC
@@ -202,6 +204,24 @@ static int set_contexts(int calls)
 	return ret ?: in_context_wrong ? -EIO : 0;
 }
 
+static int set_idle(int calls)
+{
+	int i, ret = IS_ENABLED(CONFIG_X86) ? 0 : -EOPNOTSUPP;
+
+	for (i = 0; i < calls && !ret; i++) {
+		local_irq_disable();
+#ifdef CONFIG_X86
+		ct_idle_enter();
+#endif
+		ret = kp_cl_outer(1) == 6 ? 0 : -EIO;
+#ifdef CONFIG_X86
+		ct_idle_exit();
+#endif
+		local_irq_enable();
+	}
+	return ret;
+}
+
 static int kept, replaced, result;
 module_param(kept, int, 0444);
 module_param(replaced, int, 0444);
@@ -310,6 +330,7 @@ module_param_cb(calls, &number_ops, set_calls, 0200);
 module_param_cb(tagged, &number_ops, set_tagged, 0200);
 module_param_cb(contexts, &number_ops, set_contexts, 0200);
 module_param_cb(many, &number_ops, set_many, 0200);
+module_param_cb(idle, &number_ops, set_idle, 0200);
 module_param_cb(failable, &number_ops, set_failable, 0200);
 module_param_cb(failable_plain, &number_ops, set_failable_plain, 0200);
 module_param_cb(twice, &number_ops, set_twice, 0200);
