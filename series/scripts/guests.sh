@@ -69,8 +69,9 @@ short_guests()
 	boot_events_guest "$1" "$2boot-events" "$3"
 	# An oops disables lockdep, among other things, until the next boot.
 	short_guest "$1" "$2oops" "context-oops torture" "kp_oops TORTURE_S=5"
-	# After ftrace-dead, the function tracer is unusable until the next boot.
-	short_guest "$1" "$2ftrace-dead" ftrace-dead kp_kill_ftrace
+	# After ftrace-dead, the function tracer is unusable until the next boot. What ftrace still
+	# calls must not be freed: clear all memory that is.
+	short_guest "$1" "$2ftrace-dead" ftrace-dead "kp_kill_ftrace init_on_free=1"
 	# The test kexec replaces the kernel with another program.
 	short_guest "$1" "$2kexec" kexec kp_kexec
 }

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Ftrace disables itself, as it does when the text is not what it expects, while probes use it.
-# Functions cannot be traced until the next boot, so the test needs kp_kill_ftrace on the kernel's
-# command line.
+# Ftrace disables itself, as it does when the text is not what it expects, while probes and BPF
+# links use it. Functions cannot be traced until the next boot, so the test needs kp_kill_ftrace on
+# the kernel's command line.
 
 . "$(dirname "$0")/functions.sh"
 
 POOL=/sys/module/kp_ret_pool/parameters
+BPF_PROBE=$TOPIC_DIR/bpf_probe
 
 # hits_all N: checks that probes 0, 1 and 2, registered before ftrace failed, have N hits each
 hits_all() {
@@ -18,6 +19,44 @@ registered() {
 	ctl_add "0 kp_tgt_function" "1 kp_tgt_caller post" "2 kp_tgt_function+$BEHIND_FTRACE"
 	put $POOL/registered 1
 	listed_as 0 FTRACE && listed_as 1 FTRACE && after_calls 2 hits_all 2
+}
+
+# has_links: can bpf_probe attach programs through kprobe.multi links?
+has_links() {
+	[ -x "$BPF_PROBE" ] && has_symbol register_kprobe_multi
+}
+
+# link_made NAME OPTION...: makes a link to two functions, which are called again when it is closed
+link_made() {
+	link=$1
+	shift
+	program_attach "$link" "$BPF_PROBE" -k "$@" \
+		-a 'echo 5 >/sys/module/kp_target/parameters/calls' "$TMP/list"
+}
+
+links_made() {
+	sed -n 's/ . kp_tgt_\(function\|caller\)[[:space:]].*//p' /proc/kallsyms >"$TMP/list"
+	equal "functions" "$(wc -l <"$TMP/list")" 2
+	link_made entries
+	link_made returns -r
+	link_made session -S
+}
+
+# link_closed NAME HITS: closes a link, and checks that it has missed no hit, and the number of hits
+# of each function
+link_closed() {
+	must program_detach "$1"
+	equal "$1" "$(awk '/^(link|cookie)/ { print $4 }' "$TMP/$1" | paste -sd' ')" "0 $2 $2"
+}
+
+# Ftrace still calls the links' functions: there were ten calls since it has failed, and there are
+# five more after each link has been closed. Programs at entries still run then, and must not be
+# freed. Programs at returns do not run any more.
+links_are_closed() {
+	link_closed entries 15
+	link_closed returns 15
+	link_closed session 45
+	call_target 3
 }
 
 dies() {
@@ -71,11 +110,12 @@ setup
 grep -q -w kp_kill_ftrace /proc/cmdline ||
 	skip_topic "kp_kill_ftrace is not on the kernel's command line"
 module_file kp_kill_ftrace >/dev/null || skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
-ktap_set_plan 12
+ktap_set_plan 14
 load kp_target
 load kp_ret_pool
 load kp_ctl
 check "registered" registered
+check_if has_links "links are made" links_made
 check "ftrace dies, and it is said" dies
 check "the existing probes are hit" are_hit_still
 check "returns are tracked" returns_are_tracked
@@ -84,6 +124,7 @@ check "no new ones at entries" no_more 5 kernel_clone
 check "the reason is explained" explain_agrees
 check "the existing probes are disabled" are_disabled
 check "and unregistered" are_unregistered
+check_if has_links "links are closed, and their functions called" links_are_closed
 check "none comes back" no_more 6 kp_tgt_function
 check "list is empty" list_is_empty
 unload kp_ctl kp_ret_pool kp_target kp_kill_ftrace
