@@ -271,8 +271,9 @@ with_links_ready() {
 	[ $rc -ne "$KSFT_SKIP" ]
 }
 
-# Attach BPF programs and a tracefs event to entries and inside functions. Each program and the
-# event register all their probes in one batch.
+# Attach a BPF program and a tracefs event to entries and inside functions. The program and the
+# event register all their probes in one batch. Other programs run at the returns of these functions,
+# or at entries and returns.
 with_links() {
 	has_events || skip_case "no kprobe events" || return 0
 	SECONDS_EACH=${TORTURE_S:-8}
@@ -290,14 +291,21 @@ with_links() {
 		awk -v name="${place%+*}" -v offset="${place#"${place%+*}"}" \
 			'$3 == name { print $1 offset }' "$TMP/symbols" >>"$TMP/list"
 	done
-	while lasts || [ $links -lt 4 ]; do
+	grep -v -F + "$TMP/list" >"$TMP/entries"
+	while lasts || [ $links -lt 6 ]; do
 		put $TRACEFS/events/kprobes/kp_places/enable $((links & 1))
-		must "$BPF_PROBE" -k "$TMP/list" 'sleep 0.1' >"$TMP/linked"
+		case $((links % 3)) in
+		0) must "$BPF_PROBE" -k "$TMP/list" 'sleep 0.1' >"$TMP/places" ;;
+		1) must "$BPF_PROBE" -k -r "$TMP/entries" 'sleep 0.1' >"$TMP/returns" ;;
+		2) must "$BPF_PROBE" -k -S "$TMP/entries" 'sleep 0.1' >"$TMP/session" ;;
+		esac
 		links=$((links + 1))
 	done
 	put $TRACEFS/events/kprobes/kp_places/enable 0
-	ktap_print_msg "$links links; $(grep tach "$TMP/linked" | paste -sd" ") microseconds"
-	equal "places that are hit" "$(grep -c 'count [1-9]' "$TMP/linked")" 7
+	ktap_print_msg "$links links; $(grep tach "$TMP/places" | paste -sd" ") microseconds"
+	equal "places that are hit" "$(grep -c 'count [1-9]' "$TMP/places")" 7
+	equal "functions whose returns are hit" "$(grep -c 'count [1-9]' "$TMP/returns")" 4
+	equal "functions with hits of a session" "$(grep -c 'count [1-9]' "$TMP/session")" 4
 	at_least "hits of the event" "$(event_hits kp_places)" 7
 	put $TRACEFS/kprobe_events ''
 	verdict
