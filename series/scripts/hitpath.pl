@@ -41,6 +41,7 @@ my @roots = qw(
 	probe_set_multi_pre probe_set_multi_post probe_set_no_post fault_dispatch
 	kretprobe_entry kretprobe_entry_data kretprobe_return
 	kprobe_ftrace_skip_call kprobe_ftrace_dispatch
+	kprobe_multi_hit kprobe_multi_track kprobe_multi_cancel
 );
 
 # Functions that call kprobe_int3_handler(), directly or not
