@@ -649,6 +649,27 @@ not_enabled() {
 	put "$FTRACE_ENABLED" 1
 }
 
+# Attach to all functions that ftrace knows. So many hits arrive while the link is being made that
+# some interrupt the program, or each other, in every function that they call.
+all_functions() {
+	own_links || skip_case "all functions are too much for fprobe" || return 0
+	list=$TRACEFS/available_filter_functions_addrs
+	[ -e "$list" ] || skip_case "no available_filter_functions_addrs" || return 0
+	awk '$2 != "__switch_to" { print $1 }' "$list" >"$TMP/list"
+	nr_functions=$(wc -l <"$TMP/list")
+	each_kind hits_of_all
+	list_is_empty
+}
+
+hits_of_all() {
+	shift
+	linked -n "$@" "echo 10 >$CLIENTS/calls"
+	lines_are "the number of functions" "$TMP/linked" "^link $nr_functions " 1
+	at_least "hits" "$(linked_hits)" 10000
+	ktap_print_msg "$nr_functions functions $*:" \
+		"$(grep -E '^(link|attach|detach|memory)' "$TMP/linked" | paste -sd' ')"
+}
+
 # Links are made and closed while other CPUs call the probed functions.
 under_load() {
 	call load 4
@@ -864,7 +885,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 33
+ktap_set_plan 34
 check "calls, returns and sessions" calls_and_returns
 check "sessions without returns" session_without_returns
 check_if own_links "calls in interrupts" in_contexts
@@ -892,6 +913,7 @@ check "1,000 functions, and 1,000 addresses inside" thousand
 check "a link with many addresses is made and removed in batches" in_batches
 check "no hit before all probes are registered" all_at_once
 check "ftrace is off when probes are to be enabled" not_enabled
+check "links to all functions" all_functions
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
