@@ -193,9 +193,9 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 			return err;
 	}
 	/* kprobe_multi_hit() needs only the stack pointer, which ftrace saves with the arguments. */
-	if (km->ops.func || !IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+	if (km->ops.func)
 		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
-	if (!km->ops.func)
+	else
 		km->ops.func = kprobe_multi_hit;
 	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
 	      register_ftrace_function(&km->ops);
