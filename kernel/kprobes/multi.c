@@ -192,7 +192,7 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 		if (err)
 			return err;
 	}
-	/* kprobe_multi_hit() needs only the stack pointer, which ftrace saves with the arguments. */
+	/* kprobe_multi_hit() needs only the stack pointer, which ftrace always saves. */
 	if (km->ops.func)
 		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	else
@@ -213,7 +213,7 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
  * No further call or return is reported. Handlers that are running may go on until an RCU grace
  * period has passed. Calls that are still under way return without a call of the handler.
  *
- * This does not wait until no task is in ftrace's trampoline, which takes long: a worker does. Until
+ * It would take long to wait until no task is in ftrace's trampoline, so a worker does that. Until
  * then, @km->ops stays registered, but for no function that is ever called.
  *
  * Context: sleeps; as register_kprobe_multi().
