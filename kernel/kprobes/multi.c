@@ -225,7 +225,7 @@ void unregister_kprobe_multi(struct kprobe_multi *km)
 	WRITE_ONCE(km->client, NULL);
 	scoped_guard(mutex, &kretprobe_mutex)
 		kretprobe_deactivate(&km->rp);
-	/* If this fails, the functions are called until the worker has unregistered @km->ops. */
+	/* If this fails, ftrace calls @km->ops.func until the worker has unregistered @km->ops. */
 	ftrace_set_filter_ips(&km->ops, &nowhere, 1, 0, 1);
 	queue_work(system_unbound_wq, &km->free);
 }

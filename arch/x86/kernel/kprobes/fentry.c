@@ -43,9 +43,9 @@
 #endif
 
 /*
- * The pre_handler of the kprobe that stands for a probepoint: call several pre_handlers or none,
- * and then the post_handlers. Load the set only once, since the core may replace it between these
- * calls.
+ * The pre_handler of the kprobe that stands for a probepoint: call all pre_handlers in the set, if
+ * there are any, and then the post_handlers. Load the set only once, since the core may replace it
+ * between these calls.
  *
  * Return: 1 if a handler has redirected execution to @regs, 0 if not.
  */

@@ -226,9 +226,9 @@ static void kprobe_check_last_decoding(void)
  * Does an instruction begin at @addr? Decode the function from its start. Return:
  * KPROBE_REASON_NONE, or the reason why none begins there, or why that is not known.
  *
- * text_mutex keeps jump labels from being patched while they are read. Releasing it between
- * batches does no harm: patching does not move instruction boundaries. kprobe_mutex keeps
- * probes from being armed or disarmed.
+ * text_mutex keeps jump labels from being patched while they are read. Releasing it after every
+ * DECODE_BATCH instructions does no harm: patching does not move instruction boundaries.
+ * kprobe_mutex keeps probes from being armed or disarmed.
  */
 static enum kprobe_reason kprobe_decode_on_boundary(unsigned long addr, struct insn *insn,
 						    u8 buf[MAX_INSN_SIZE], struct x86_decoding *d)

@@ -61,12 +61,11 @@ link_closed() {
 }
 
 # Ftrace still calls the links' functions: there were ten calls since it has failed, and there are
-# five more after each link has been closed. Programs at entries still run then, and must not be
-# freed. Programs at returns do not run any more.
+# five more after each link has been closed, which must not run the program of that link.
 links_are_closed() {
-	link_closed entries 15
+	link_closed entries 10
 	link_closed returns 15
-	link_closed session 45
+	link_closed session 40
 	call_target 3
 }
 
