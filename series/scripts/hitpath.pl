@@ -73,7 +73,7 @@ my %ends = (
 	debug_locks_off => 'a report',
 	kasan_report => 'a report',
 	kcsan_report_known_origin => 'a report',
-	x86_kprobe_regs_ip => 'for unwinders: x86_kretprobe_recover() gives no registers',
+	x86_kprobe_regs_ip => 'for unwinders: x86_recover_return() gives no registers',
 );
 
 # These functions may call others that can be probed. That causes no endless recursion: when the CPU
