@@ -12,10 +12,10 @@
 #include <linux/context_tracking_state.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
-#include <linux/workqueue.h>
 
 #ifdef CONFIG_KPROBE_MULTI
 
@@ -27,16 +27,17 @@
  *	kprobe_multi_returned(); or leaves it NULL if only calls are wanted. Its address is not set.
  * @client: the client, set by the client; NULL once unregister_kprobe_multi() has been called
  * @nmissed: number of calls that were not reported
- * @free: frees it
+ * @dead: links those that are to be freed
  *
- * The client allocates it with kzalloc(), and unregister_kprobe_multi() frees it.
+ * The client allocates it with kzalloc(). register_kprobe_multi() frees it if it fails, and otherwise
+ * unregister_kprobe_multi() does.
  */
 struct kprobe_multi {
 	struct ftrace_ops ops;
 	struct kretprobe rp;
 	void *client;
 	atomic_t nmissed;
-	struct work_struct free;
+	struct llist_node dead;
 };
 
 /**
@@ -85,15 +86,22 @@ static __always_inline bool kprobe_multi_begin(struct kprobe_multi *km)
 /**
  * kprobe_multi_enter() - begin to handle a call, and get the client
  * @km: what has reported the call
+ * @regs: all registers, or NULL if ftrace did not save them: until it has updated the call, the
+ *	trampoline may be that of a user that needs less. The call then counts as missed.
  *
  * Context: as kprobe_multi_begin(), if it does not return NULL.
  *
- * Return: the client; NULL if @km is being unregistered, or if kprobe_multi_begin() has failed.
+ * Return: the client; NULL if @km is being unregistered, if @regs is NULL, or if
+ * kprobe_multi_begin() has failed.
  */
-static __always_inline void *kprobe_multi_enter(struct kprobe_multi *km)
+static __always_inline void *kprobe_multi_enter(struct kprobe_multi *km, const struct pt_regs *regs)
 {
 	void *client;
 
+	if (unlikely(!regs)) {
+		raw_atomic_inc(&km->nmissed);
+		return NULL;
+	}
 	if (!kprobe_multi_begin(km))
 		return NULL;
 	client = READ_ONCE(km->client);

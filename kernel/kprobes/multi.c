@@ -18,6 +18,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobe_multi.h>
 #include <linux/kprobes.h>
+#include <linux/llist.h>
 #include <linux/slab.h>
 #include <linux/trace_recursion.h>
 #include <linux/workqueue.h>
@@ -140,30 +141,50 @@ static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
 	return true;
 }
 
-static void kprobe_multi_teardown(struct kprobe_multi *km)
-{
-	guard(mutex)(&kretprobe_mutex);
-	kretprobe_deactivate(&km->rp);
-	kretprobe_teardown(&km->rp);
-}
-
-/* Not called by anyone. ftrace calls a client there while it waits for the calls of others. */
+/*
+ * Never called. While what ftrace calls is being unregistered, its filter has this function only: an
+ * empty filter would mean all functions.
+ */
 static noinline void __used kprobe_multi_nowhere(void)
 {
 	barrier();
 }
 
-static void kprobe_multi_free(struct work_struct *work)
+/* From now on, report no call and no return. */
+static void kprobe_multi_stop(struct kprobe_multi *km)
 {
-	struct kprobe_multi *km = container_of(work, struct kprobe_multi, free);
+	WRITE_ONCE(km->client, NULL);
+	guard(mutex)(&kretprobe_mutex);
+	kretprobe_deactivate(&km->rp);
+}
 
-	/* If ftrace has failed, it may go on calling @km->ops.func. */
-	if (unregister_ftrace_function(&km->ops))
-		return;
+/* ftrace does not call @km->ops.func any more, and kprobe_multi_stop() was called before that. */
+static void kprobe_multi_free(struct kprobe_multi *km)
+{
 	ftrace_free_filter(&km->ops);
-	kprobe_multi_teardown(km);
+	scoped_guard(mutex, &kretprobe_mutex)
+		kretprobe_teardown(&km->rp);
 	kfree(km);
 }
+
+/*
+ * What is to be freed. One worker does that for all of them, one after the other, since
+ * unregister_ftrace_function() holds ftrace_lock while it waits.
+ */
+static LLIST_HEAD(dead_multi);
+
+static void kprobe_multi_free_dead(struct work_struct *work)
+{
+	struct kprobe_multi *km, *next;
+
+	llist_for_each_entry_safe(km, next, llist_del_all(&dead_multi), dead) {
+		/* If ftrace has failed, it may go on calling @km->ops.func. */
+		if (!unregister_ftrace_function(&km->ops))
+			kprobe_multi_free(km);
+	}
+}
+
+static DECLARE_WORK(free_dead_multi, kprobe_multi_free_dead);
 
 /**
  * register_kprobe_multi() - begin to report the calls and returns of some functions
@@ -175,34 +196,33 @@ static void kprobe_multi_free(struct work_struct *work)
  *
  * Return: 0; -EINVAL if ftrace does not know one of the addresses, or if one of the functions must
  * not have return probes; -ENOMEM; or another errno of register_ftrace_function(). After an error,
- * the client frees @km.
+ * @km is freed.
  */
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr)
 {
-	int err;
+	int err = 0;
 
-	INIT_WORK(&km->free, kprobe_multi_free);
-	if (km->rp.handler) {
-		if (!kprobe_multi_may_return(addrs, nr))
-			return -EINVAL;
+	if (km->rp.handler && !kprobe_multi_may_return(addrs, nr)) {
+		err = -EINVAL;
+	} else if (km->rp.handler) {
 		km->rp.data_size = sizeof(struct kprobe_multi_call);
 		km->rp.kp.flags = KPROBE_FLAG_NEST;
 		scoped_guard(mutex, &kretprobe_mutex)
 			err = kretprobe_setup(&km->rp);
-		if (err)
-			return err;
 	}
 	/* kprobe_multi_hit() needs only the stack pointer, which ftrace always saves. */
 	if (km->ops.func)
 		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	else
 		km->ops.func = kprobe_multi_hit;
-	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
+	err = err ?: ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
 	      register_ftrace_function(&km->ops);
-	if (err) {
-		ftrace_free_filter(&km->ops);
-		kprobe_multi_teardown(km);
-	}
+	if (!err)
+		return 0;
+	kprobe_multi_stop(km);
+	/* If ftrace has failed on the way, some of the functions call @km->ops.func, and will do so. */
+	if (!(km->ops.flags & FTRACE_OPS_FL_ENABLED))
+		kprobe_multi_free(km);
 	return err;
 }
 
@@ -222,10 +242,9 @@ void unregister_kprobe_multi(struct kprobe_multi *km)
 {
 	unsigned long nowhere = (unsigned long)kprobe_multi_nowhere;
 
-	WRITE_ONCE(km->client, NULL);
-	scoped_guard(mutex, &kretprobe_mutex)
-		kretprobe_deactivate(&km->rp);
+	kprobe_multi_stop(km);
 	/* If this fails, ftrace calls @km->ops.func until the worker has unregistered @km->ops. */
 	ftrace_set_filter_ips(&km->ops, &nowhere, 1, 0, 1);
-	queue_work(system_unbound_wq, &km->free);
+	llist_add(&km->dead, &dead_multi);
+	queue_work(system_unbound_wq, &free_dead_multi);
 }
