@@ -29,8 +29,8 @@
  * @nmissed: number of calls that were not reported
  * @dead: links those that are to be freed
  *
- * The client allocates it with kzalloc(). register_kprobe_multi() frees it if it fails, and otherwise
- * unregister_kprobe_multi() does.
+ * The client allocates it with kzalloc(). register_kprobe_multi() frees it after an error,
+ * otherwise unregister_kprobe_multi() does.
  */
 struct kprobe_multi {
 	struct ftrace_ops ops;

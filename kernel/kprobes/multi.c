@@ -142,8 +142,8 @@ static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
 }
 
 /*
- * Never called. While what ftrace calls is being unregistered, its filter has this function only: an
- * empty filter would mean all functions.
+ * Never called. Until an ftrace_ops that has no client any more is unregistered, its filter has
+ * this function only. An empty filter would mean all functions.
  */
 static noinline void __used kprobe_multi_nowhere(void)
 {
@@ -220,7 +220,7 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 	if (!err)
 		return 0;
 	kprobe_multi_stop(km);
-	/* If ftrace has failed on the way, some of the functions call @km->ops.func, and will do so. */
+	/* If ftrace has failed on the way, some of the functions will go on calling @km->ops.func. */
 	if (!(km->ops.flags & FTRACE_OPS_FL_ENABLED))
 		kprobe_multi_free(km);
 	return err;
