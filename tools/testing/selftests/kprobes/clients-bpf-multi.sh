@@ -438,8 +438,8 @@ closed_meanwhile() {
 	becomes 0 all_probes
 }
 
-# The program calls a function of its own link. The hits there must be missed: one at the entry, and
-# one at the return.
+# The program calls a function of its own link. The hits there must be missed. When a session has
+# missed the entry, Linux 6.12 still tracks the call, and so misses the return, too; 7.3 does not.
 missed_at_entries() {
 	addresses bpf_get_current_pid_tgid kp_cl_inner
 	each_kind missed_hits
@@ -448,7 +448,8 @@ missed_at_entries() {
 missed_hits() {
 	hits=$((25 * $1))
 	# Each run of the program calls the function once.
-	nested=$((hits * $1))
+	nested=$hits
+	[ "$1" = 1 ] || nested="($hits|$((2 * hits)))"
 	shift
 	linked "$@" "echo 25 >$CLIENTS/calls"
 	info_is 2 $nested
@@ -643,6 +644,7 @@ all_at_once() {
 
 # With ftrace off, the probes are registered, but cannot be enabled: none may stay registered.
 not_enabled() {
+	ftrace_switches || skip_case "this kernel does not switch ftrace off" || return 0
 	put "$FTRACE_ENABLED" 0
 	echo vfs_read >"$TMP/list"
 	refused 'Device or resource busy|Resource busy' -w
