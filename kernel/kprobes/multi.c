@@ -169,9 +169,12 @@ static void kprobe_multi_free(struct kprobe_multi *km)
 
 /*
  * What is to be freed. One worker does that for all of them, one after the other, since
- * unregister_ftrace_function() holds ftrace_lock while it waits.
+ * unregister_ftrace_function() holds ftrace_lock while it waits. The worker begins later, so that a
+ * task that closes many links does not have to wait for the lock each time.
  */
 static LLIST_HEAD(dead_multi);
+
+#define FREE_DELAY	HZ
 
 static void kprobe_multi_free_dead(struct work_struct *work)
 {
@@ -184,7 +187,7 @@ static void kprobe_multi_free_dead(struct work_struct *work)
 	}
 }
 
-static DECLARE_WORK(free_dead_multi, kprobe_multi_free_dead);
+static DECLARE_DELAYED_WORK(free_dead_multi, kprobe_multi_free_dead);
 
 /**
  * register_kprobe_multi() - begin to report the calls and returns of some functions
@@ -246,5 +249,5 @@ void unregister_kprobe_multi(struct kprobe_multi *km)
 	/* If this fails, ftrace calls @km->ops.func until the worker has unregistered @km->ops. */
 	ftrace_set_filter_ips(&km->ops, &nowhere, 1, 0, 1);
 	llist_add(&km->dead, &dead_multi);
-	queue_work(system_unbound_wq, &free_dead_multi);
+	queue_delayed_work(system_unbound_wq, &free_dead_multi, FREE_DELAY);
 }
