@@ -133,8 +133,8 @@ static __always_inline void *kprobe_multi_returned(void)
 
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr);
 void unregister_kprobe_multi(struct kprobe_multi *km);
-struct kretprobe_instance *kprobe_multi_track(struct kprobe_multi *km, unsigned long ip,
-					      struct pt_regs *regs);
+struct kretprobe_instance * __kprobes kprobe_multi_track(struct kprobe_multi *km, unsigned long ip,
+							 struct pt_regs *regs);
 void kprobe_multi_cancel(struct kretprobe_instance *ri);
 
 /**

@@ -72,8 +72,8 @@ kprobe_multi_track_slowly(struct kprobe_multi *km, unsigned long ip, unsigned lo
  *
  * Return: the record; or NULL if there is none left, and then the call counts as missed.
  */
-struct kretprobe_instance *__kprobes
-kprobe_multi_track(struct kprobe_multi *km, unsigned long ip, struct pt_regs *regs)
+struct kretprobe_instance *kprobe_multi_track(struct kprobe_multi *km, unsigned long ip,
+					      struct pt_regs *regs)
 {
 	struct kretprobe_holder *holder = km->rp.rph;
 	struct kretprobe_instance *ri = kretprobe_take_cached(holder);
@@ -223,7 +223,7 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 	if (!err)
 		return 0;
 	kprobe_multi_stop(km);
-	/* If ftrace has failed on the way, some of the functions will go on calling @km->ops.func. */
+	/* If ftrace has failed on the way, some functions will go on calling @km->ops.func. */
 	if (!(km->ops.flags & FTRACE_OPS_FL_ENABLED))
 		kprobe_multi_free(km);
 	return err;

@@ -272,8 +272,8 @@ with_links_ready() {
 }
 
 # Attach a BPF program and a tracefs event to entries and inside functions. The program and the
-# event register all their probes in one batch. Other programs run at the returns of these functions,
-# or at entries and returns.
+# event register all their probes in one batch. Other programs run at the returns of these
+# functions, or at entries and returns.
 with_links() {
 	has_events || skip_case "no kprobe events" || return 0
 	SECONDS_EACH=${TORTURE_S:-8}

@@ -281,14 +281,13 @@ static struct kp_account *kp_too_many(unsigned int allowed)
 	return NULL;
 }
 
-/* Linux 7.3 does not export kvfree_rcu_barrier(). */
+/* kvfree_rcu_barrier(), which Linux 7.3 does not export */
+static void (*kp_kvfree_barrier)(void);
+
 static __nocfi void kp_wait_for_frees(void)
 {
-	void (*barrier)(void) = kp_find_function("kvfree_rcu_barrier");
-
 	rcu_barrier();
-	if (barrier)
-		barrier();
+	kp_kvfree_barrier();
 }
 
 void kp_nomem_expect_freed(struct kunit *test, unsigned int allowed)
@@ -409,6 +408,10 @@ static int __init kp_nomem_init(void)
 	unsigned int i;
 	int ret = 0;
 
+	/* Look it up now: later, the allocations that this needs may fail. */
+	kp_kvfree_barrier = kp_find_function("kvfree_rcu_barrier");
+	if (!kp_kvfree_barrier)
+		return -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(kp_frees) && !ret; i++)
 		ret = register_kprobe(&kp_frees[i]);
 	for (i = 0; i < ARRAY_SIZE(kp_sites) && !ret; i++) {
