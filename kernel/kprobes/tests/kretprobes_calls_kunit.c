@@ -332,7 +332,7 @@ static int kp_ret_level_return(struct kretprobe_instance *ri, struct pt_regs *re
 	kp_ret_levels.wrong_data += !!memchr_inv(ri->data, ~depth, size);
 	/*
 	 * Several return probes are on the function. A return calls all their handlers, with the
-	 * same depth. Then the caller returns, with a depth that is greater by one.
+	 * same depth, which is 0 for the innermost call. The caller returns next, with depth + 1.
 	 */
 	kp_ret_levels.wrong_order += depth != kp_ret_levels.last &&
 				     depth != kp_ret_levels.last + 1;

@@ -207,7 +207,8 @@ static unsigned int kp_result(int err)
 }
 
 /*
- * Add @results to those that are right. If a probe has several errors, any of them may be returned.
+ * The probe has an error, for which @results are right. If it has other errors already, the results
+ * of these stay right. KP_OK is then right only if it was right before.
  */
 static void kp_wrong(struct kp_probe *m, unsigned int results)
 {
