@@ -9,7 +9,6 @@
 #define _LINUX_KPROBE_MULTI_H
 
 #include <linux/atomic.h>
-#include <linux/context_tracking_state.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/llist.h>
@@ -73,14 +72,11 @@ static __always_inline struct kprobe_multi_call *kprobe_multi_call(struct kretpr
 static __always_inline bool kprobe_multi_begin(struct kprobe_multi *km)
 {
 	preempt_disable_notrace();
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	if (unlikely(!(raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING))) {
-		raw_atomic_inc(&km->nmissed);
-		preempt_enable_notrace();
-		return false;
-	}
-#endif
-	return true;
+	if (likely(kprobe_rcu_watches()))
+		return true;
+	raw_atomic_inc(&km->nmissed);
+	preempt_enable_notrace();
+	return false;
 }
 
 /**

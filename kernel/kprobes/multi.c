@@ -141,6 +141,17 @@ static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
 	return true;
 }
 
+static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned long *addrs,
+				      unsigned int nr)
+{
+	if (!kprobe_multi_may_return(addrs, nr))
+		return -EINVAL;
+	km->rp.data_size = sizeof(struct kprobe_multi_call);
+	km->rp.kp.flags = KPROBE_FLAG_NEST;
+	guard(mutex)(&kretprobe_mutex);
+	return kretprobe_setup(&km->rp);
+}
+
 /*
  * Never called. Until an ftrace_ops that has no client any more is unregistered, its filter has
  * this function only. An empty filter would mean all functions.
@@ -203,22 +214,19 @@ static DECLARE_DELAYED_WORK(free_dead_multi, kprobe_multi_free_dead);
  */
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr)
 {
-	int err = 0;
+	int err;
 
-	if (km->rp.handler && !kprobe_multi_may_return(addrs, nr)) {
-		err = -EINVAL;
-	} else if (km->rp.handler) {
-		km->rp.data_size = sizeof(struct kprobe_multi_call);
-		km->rp.kp.flags = KPROBE_FLAG_NEST;
-		scoped_guard(mutex, &kretprobe_mutex)
-			err = kretprobe_setup(&km->rp);
+	err = km->rp.handler ? kprobe_multi_setup_returns(km, addrs, nr) : 0;
+	if (err) {
+		kfree(km);
+		return err;
 	}
 	/* kprobe_multi_hit() needs only the stack pointer, which ftrace always saves. */
 	if (km->ops.func)
 		km->ops.flags |= FTRACE_OPS_FL_SAVE_REGS;
 	else
 		km->ops.func = kprobe_multi_hit;
-	err = err ?: ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
+	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
 	      register_ftrace_function(&km->ops);
 	if (!err)
 		return 0;

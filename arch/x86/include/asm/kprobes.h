@@ -42,6 +42,7 @@
 #ifdef CONFIG_KPROBES
 
 #include <linux/cleanup.h>
+#include <linux/context_tracking_state.h>
 #include <linux/instrumentation.h>
 #include <linux/jump_label.h>
 #include <linux/types.h>
@@ -359,6 +360,16 @@ DECLARE_STATIC_KEY_FALSE(kprobes_used_key);
 static __always_inline bool kprobes_have_been_used(void)
 {
 	return static_branch_unlikely(&kprobes_used_key);
+}
+
+/* Does RCU watch this CPU? Preemption is disabled. */
+static __always_inline bool kprobe_rcu_watches(void)
+{
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
+#else
+	return true;
+#endif
 }
 
 /*

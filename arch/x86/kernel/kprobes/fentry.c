@@ -15,7 +15,6 @@
  * Instead, the CPU's stack of running handlers (struct kprobe_level) is used, as for breakpoints,
  * see int3.c.
  */
-#include <linux/context_tracking.h>
 #include <linux/ftrace.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -67,15 +66,6 @@ static int __kprobes kprobe_ftrace_dispatch(struct kprobe *kp, struct pt_regs *r
 	WRITE_ONCE(*running, set->post_probe);
 	set->post_handler(set->post_probe, regs, 0);
 	return regs->ip != pp->arch.next_ip;
-}
-
-static __always_inline bool fentry_rcu_watches(void)
-{
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	return raw_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
-#else
-	return true;
-#endif
 }
 
 /*
@@ -131,7 +121,7 @@ static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, u
 	bool redirected;
 
 	preempt_disable_notrace();
-	if (likely(fentry_rcu_watches()))
+	if (likely(kprobe_rcu_watches()))
 		redirected = fentry_call_handlers(ip, regs, next);
 	else
 		redirected = fentry_call_unwatched(ip, regs, next);

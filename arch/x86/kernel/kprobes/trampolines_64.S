@@ -721,7 +721,7 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
-/* fentry_rcu_watches() */
+/* kprobe_rcu_watches() */
 .macro KPROBE_RCU_WATCHES no:req
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	testl	$CONTEXT_RCU_WATCHING, PER_CPU_VAR(context_tracking + CONTEXT_TRACKING_state)
