@@ -76,11 +76,30 @@ run()
 	"$verdict" "$(printf '%-18s %s' "$1" "$text")"
 }
 
+# check_page: the page's tables name no test that does not exist, and no function that is nowhere in
+# the kernel
+check_page()
+{
+	local rows gone
+
+	rows=$(grep -E '^\|.*\|.*\|.*\|$' "$page")
+	gone=$(comm -23 \
+		<(cut -d'|' -f4 <<<"$rows" | grep -oE '[a-z]+(-[a-z]+)+' | sort -u) \
+		<(cd "$tests" && printf '%s\n' *.litmus | sed 's/\.litmus$//' | sort -u)
+		comm -23 \
+		<(cut -d'|' -f2,3 <<<"$rows" | grep -oE '[a-z_0-9]+\(\)' | tr -d '()' | sort -u) \
+		<(cd "$OUT/linux" && git grep -hE --no-index -o '\w+\(' -- kernel arch/x86 include |
+			tr -d '(' | sort -u))
+	[ -z "$gone" ] || echo "${page##*/} names, in its tables: ${gone//$'\n'/ }" >&2
+	[ -z "$gone" ]
+}
+
 names=("$@")
 [ $# -gt 0 ] || mapfile -t names < <(cd "$tests" && printf '%s\n' *.litmus | sed 's/\.litmus$//')
 for name in "${names[@]}"; do
 	[ -e "$tests/$name.litmus" ] || die "there is no ${tests#"$TOP"/}/$name.litmus"
 	run "$name"
 done
+[ $# -gt 0 ] || if check_page; then ok "the page's tables"; else not_ok "the page's tables"; fi
 
 sum_up
