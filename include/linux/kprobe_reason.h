@@ -9,9 +9,9 @@
 
 enum kprobe_reason {
 	KPROBE_REASON_NONE,
-#define KPROBE_REFUSAL(name, err, text)	name,
-#define KPROBE_EXECUTION(name, text)	name,
-#define KPROBE_JUMP(name, text)		name,
+#define KPROBE_REFUSAL(name, err, text)	KPROBE_REASON_##name,
+#define KPROBE_EXECUTION(name, text)	KPROBE_REASON_##name,
+#define KPROBE_JUMP(name, text)		KPROBE_REASON_##name,
 #include <linux/kprobe_reason_list.h>
 	NR_KPROBE_REASONS,
 };

@@ -28,9 +28,9 @@ struct reason {
 #else
 #define REASON(name, err, ...)	[name] = { (err) },
 #endif
-#define KPROBE_REFUSAL(name, err, text)	REASON(name, err, "refusal", text)
-#define KPROBE_EXECUTION(name, text)	REASON(name, 0, "execution", text)
-#define KPROBE_JUMP(name, text)		REASON(name, 0, "jump", text)
+#define KPROBE_REFUSAL(name, err, text)	REASON(KPROBE_REASON_##name, err, "refusal", text)
+#define KPROBE_EXECUTION(name, text)	REASON(KPROBE_REASON_##name, 0, "execution", text)
+#define KPROBE_JUMP(name, text)		REASON(KPROBE_REASON_##name, 0, "jump", text)
 
 static const struct reason reasons[NR_KPROBE_REASONS] = {
 	REASON(KPROBE_REASON_NONE, 0, "", "")

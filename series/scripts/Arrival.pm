@@ -69,6 +69,7 @@ sub name_of
 	return "forward $1" if $text =~ /^(?:struct|enum|union) (\w+);/;
 	return "word $1" if $text =~ /^typedef\b.*?\(\*(\w+)\)\(/ || $text =~ /^typedef\b.*\b(\w+);/;
 	return "word $1" if $text =~ /^(?:DECLARE|DEFINE)_[A-Z_]*\((?:.*,\s*)?(\w+)\);/;
+	return "word KPROBE_REASON_$1" if $text =~ /^KPROBE_(?:REFUSAL|EXECUTION|JUMP)\((\w+),/;
 	return "word $1" if $text =~ /^[A-Z][A-Z_]+\((\w+),/;
 	return "word $1" if $text =~ /^extern\b[^(]*?\b(\w+)(?:\[\w*\])*(?:\s+__\w+)*[;,]/;
 	return "word $1" if $text =~ /^[^(=]*?\b(\w+)\(/;

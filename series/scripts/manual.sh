@@ -146,9 +146,9 @@ check_reasons()
 	local list=include/linux/kprobe_reason_list.h
 
 	tr -s ' \n' ' ' <"$tree/$reference" >"$work/flat"
-	sed -n 's/^[\t ]*"\(.*\)")$/\1/p' "$tree/$list" >"$work/reasons"
-	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^KPROBE_.*(KPROBE_REASON_.*,$' \
-		"$tree/$list")" ] || echo "$list: not read to its end"
+	sed -n 's/^[^ ].*, "\(.*\)")$/\1/p; s/^[\t ]*"\(.*\)")$/\1/p' "$tree/$list" >"$work/reasons"
+	[ "$(grep -c . "$work/reasons")" -eq "$(grep -c '^KPROBE_[A-Z]*(' "$tree/$list")" ] ||
+		echo "$list: not read to its end"
 	while IFS= read -r reason; do
 		grep -qF " $reason " "$work/flat" || echo "$reference: there is no reason $reason"
 	done <"$work/reasons"
