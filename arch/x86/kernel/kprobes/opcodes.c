@@ -6,7 +6,7 @@
  * x86_op. An opcode that is in no table is %X86_OP_NONE and is refused.
  *
  * The tables have the form of the manual's opcode maps: sixteen rows of sixteen opcodes, with a
- * character for each opcode:
+ * character for each opcode. A row without instructions is left out.
  *
  *	.	no instruction; or a prefix, or the escape to another map
  *	M	can be boosted, and moved into a detour buffer: %X86_OP_COPY
@@ -50,179 +50,134 @@
 
 #include "x86.h"
 
-#define EMPTY	"................"
-
-/*	0123456789abcdef	*/
-static const char one_byte[256 + 1] = {
-	"MMMMMMmsMMMMMMm."	/* 0_ */
-	"MMMMMMmrMMMMMMms"	/* 1_ */
-	"MMMMMM.mMMMMMM.m"	/* 2_ */
-	"MMMMMM.mMMMMMM.m"	/* 3_ */
-	"mmmmmmmmmmmmmmmm"	/* 4_, REX */
-	"MMMMMMMMMMMMMMMM"	/* 5_ */
-	"mmmM....MMMMMMMM"	/* 6_ */
-	"JJJJJJJJJJJJJJJJ"	/* 7_ */
-	"MMmMMMMMMMMMGGGG"	/* 8_ */
-	"MMMMMMMMMMiMFFMM"	/* 9_ */
-	"MMMMMMMMMMMMMMMM"	/* a_ */
-	"MMMMMMMMMMMMMMMM"	/* b_ */
-	"GGNNssGGMMNNTTtR"	/* c_ */
-	"GGGGmm.MGGGGGGGG"	/* d_ */
-	"JJJJMMMMJJiJMMMM"	/* e_ */
-	".T..RMGGMMFFMMGG"	/* f_ */
+/*		0123456789abcdef	*/
+static const char one_byte[16][16 + 1] = {
+	[0x0] = "MMMMMMmsMMMMMMm.",
+	[0x1] = "MMMMMMmrMMMMMMms",
+	[0x2] = "MMMMMM.mMMMMMM.m",
+	[0x3] = "MMMMMM.mMMMMMM.m",
+	[0x4] = "mmmmmmmmmmmmmmmm",	/* REX */
+	[0x5] = "MMMMMMMMMMMMMMMM",
+	[0x6] = "mmmM....MMMMMMMM",
+	[0x7] = "JJJJJJJJJJJJJJJJ",
+	[0x8] = "MMmMMMMMMMMMGGGG",
+	[0x9] = "MMMMMMMMMMiMFFMM",
+	[0xa] = "MMMMMMMMMMMMMMMM",
+	[0xb] = "MMMMMMMMMMMMMMMM",
+	[0xc] = "GGNNssGGMMNNTTtR",
+	[0xd] = "GGGGmm.MGGGGGGGG",
+	[0xe] = "JJJJMMMMJJiJMMMM",
+	[0xf] = ".T..RMGGMMFFMMGG",
 };
 
-static const char map_0f[256 + 1] = {
-	"GGMM.RMRMM.T.G.."	/* 0_ */
-	"fff33373MMMMMMMM"	/* 1_ */
-	"MMMM....33ffff33"	/* 2_ */
-	"MMMMRR.R........"	/* 3_ */
-	"MMMMMMMMMMMMMMMM"	/* 4_ */
-	"3f553333fff7ffff"	/* 5_ */
-	"3333333333332237"	/* 6_ */
-	"fGGG333111..aa77"	/* 7_ */
-	"JJJJJJJJJJJJJJJJ"	/* 8_ */
-	"MMMMMMMMMMMMMMMM"	/* 9_ */
-	"MWMMMMMMMWRMMMGM"	/* a_ */
-	"MMRMWWMM4TGMMMMM"	/* b_ */
-	"MMfM333GMMMMMMMM"	/* c_ */
-	"a33333e333333333"	/* d_ */
-	"333333e333333333"	/* e_ */
-	"833333333333333T"	/* f_ */
+static const char map_0f[16][16 + 1] = {
+	[0x0] = "GGMM.RMRMM.T.G..",
+	[0x1] = "fff33373MMMMMMMM",
+	[0x2] = "MMMM....33ffff33",
+	[0x3] = "MMMMRR.R........",
+	[0x4] = "MMMMMMMMMMMMMMMM",
+	[0x5] = "3f553333fff7ffff",
+	[0x6] = "3333333333332237",
+	[0x7] = "fGGG333111..aa77",
+	[0x8] = "JJJJJJJJJJJJJJJJ",
+	[0x9] = "MMMMMMMMMMMMMMMM",
+	[0xa] = "MWMMMMMMMWRMMMGM",
+	[0xb] = "MMRMWWMM4TGMMMMM",
+	[0xc] = "MMfM333GMMMMMMMM",
+	[0xd] = "a33333e333333333",
+	[0xe] = "333333e333333333",
+	[0xf] = "833333333333333T",
 };
 
-static const char map_0f38[256 + 1] = {
-	"333333333333...."	/* 0_ */
-	"2...22.2....333."	/* 1_ */
-	"222222..2222...."	/* 2_ */
-	"222222.222222222"	/* 3_ */
-	"22.............."	/* 4_ */
-	EMPTY			/* 5_ */
-	EMPTY			/* 6_ */
-	EMPTY			/* 7_ */
-	"222............."	/* 8_ */
-	EMPTY			/* 9_ */
-	EMPTY			/* a_ */
-	EMPTY			/* b_ */
-	"........111111.2"	/* c_ */
-	"........4..26666"	/* d_ */
-	EMPTY			/* e_ */
-	"bb...27.e144f..."	/* f_ */
+static const char map_0f38[16][16 + 1] = {
+	[0x0] = "333333333333....",
+	[0x1] = "2...22.2....333.",
+	[0x2] = "222222..2222....",
+	[0x3] = "222222.222222222",
+	[0x4] = "22..............",
+	[0x8] = "222.............",
+	[0xc] = "........111111.2",
+	[0xd] = "........4..26666",
+	[0xf] = "bb...27.e144f...",
 };
 
-static const char map_0f3a[256 + 1] = {
-	"........22222223"	/* 0_ */
-	"....2222........"	/* 1_ */
-	"222............."	/* 2_ */
-	EMPTY			/* 3_ */
-	"222.2..........."	/* 4_ */
-	EMPTY			/* 5_ */
-	"2222............"	/* 6_ */
-	EMPTY			/* 7_ */
-	EMPTY			/* 8_ */
-	EMPTY			/* 9_ */
-	EMPTY			/* a_ */
-	EMPTY			/* b_ */
-	"............1.22"	/* c_ */
-	"...............2"	/* d_ */
-	EMPTY			/* e_ */
-	"4..............."	/* f_ */
+static const char map_0f3a[16][16 + 1] = {
+	[0x0] = "........22222223",
+	[0x1] = "....2222........",
+	[0x2] = "222.............",
+	[0x4] = "222.2...........",
+	[0x6] = "2222............",
+	[0xc] = "............1.22",
+	[0xd] = "...............2",
+	[0xf] = "4...............",
 };
 
-static const char vex_0f[256 + 1] = {
-	EMPTY			/* 0_ */
-	"fff33373........"	/* 1_ */
-	"........33c3cc33"	/* 2_ */
-	EMPTY			/* 3_ */
-	".33.3333..33...."	/* 4_ */
-	"3f553333fff7ffff"	/* 5_ */
-	"222222222222222e"	/* 6_ */
-	"e2222221ffeeaa6e"	/* 7_ */
-	EMPTY			/* 8_ */
-	"33bb....33......"	/* 9_ */
-	"..............1."	/* a_ */
-	EMPTY			/* b_ */
-	"..f.223........."	/* c_ */
-	"a222222222222222"	/* d_ */
-	"222222e222222222"	/* e_ */
-	"822222222222222."	/* f_ */
+static const char vex_0f[16][16 + 1] = {
+	[0x1] = "fff33373........",
+	[0x2] = "........33c3cc33",
+	[0x4] = ".33.3333..33....",
+	[0x5] = "3f553333fff7ffff",
+	[0x6] = "222222222222222e",
+	[0x7] = "e2222221ffeeaa6e",
+	[0x9] = "33bb....33......",
+	[0xa] = "..............1.",
+	[0xc] = "..f.223.........",
+	[0xd] = "a222222222222222",
+	[0xe] = "222222e222222222",
+	[0xf] = "822222222222222.",
 };
 
-static const char vex_0f38[256 + 1] = {
-	"2222222222222222"	/* 0_ */
-	"6666662222222222"	/* 1_ */
-	"6666666666622222"	/* 2_ */
-	"6666662266622222"	/* 3_ */
-	"22222222.b.e2222"	/* 4_ */
-	"ffea22..2222c.f."	/* 5_ */
-	"..22222.8...3..."	/* 6_ */
-	"22e2.22222222222"	/* 7_ */
-	"...2....22222222"	/* 8_ */
-	"2222..2222aa2222"	/* 9_ */
-	"2222..2222aa2222"	/* a_ */
-	"f6..222222222222"	/* b_ */
-	"....2.222.2aaa.2"	/* c_ */
-	"..77......f22222"	/* d_ */
-	"2222222222222222"	/* e_ */
-	"..11.d8f........"	/* f_ */
+static const char vex_0f38[16][16 + 1] = {
+	[0x0] = "2222222222222222",
+	[0x1] = "6666662222222222",
+	[0x2] = "6666666666622222",
+	[0x3] = "6666662266622222",
+	[0x4] = "22222222.b.e2222",
+	[0x5] = "ffea22..2222c.f.",
+	[0x6] = "..22222.8...3...",
+	[0x7] = "22e2.22222222222",
+	[0x8] = "...2....22222222",
+	[0x9] = "2222..2222aa2222",
+	[0xa] = "2222..2222aa2222",
+	[0xb] = "f6..222222222222",
+	[0xc] = "....2.222.2aaa.2",
+	[0xd] = "..77......f22222",
+	[0xe] = "2222222222222222",
+	[0xf] = "..11.d8f........",
 };
 
-static const char vex_0f3a[256 + 1] = {
-	"2222222.32322222"	/* 0_ */
-	"....22222222.222"	/* 1_ */
-	"2222.233........"	/* 2_ */
-	"2222....2222..22"	/* 3_ */
-	"22222.2...222..."	/* 4_ */
-	"22..2233........"	/* 5_ */
-	"2222..33........"	/* 6_ */
-	"2222............"	/* 7_ */
-	EMPTY			/* 8_ */
-	EMPTY			/* 9_ */
-	EMPTY			/* a_ */
-	EMPTY			/* b_ */
-	"..5...........22"	/* c_ */
-	"..............22"	/* d_ */
-	EMPTY			/* e_ */
-	"8..............."	/* f_ */
+static const char vex_0f3a[16][16 + 1] = {
+	[0x0] = "2222222.32322222",
+	[0x1] = "....22222222.222",
+	[0x2] = "2222.233........",
+	[0x3] = "2222....2222..22",
+	[0x4] = "22222.2...222...",
+	[0x5] = "22..2233........",
+	[0x6] = "2222..33........",
+	[0x7] = "2222............",
+	[0xc] = "..5...........22",
+	[0xd] = "..............22",
+	[0xf] = "8...............",
 };
 
 /* Half-precision floating point */
-static const char evex_5[256 + 1] = {
-	EMPTY			/* 0_ */
-	"44...........3.."	/* 1_ */
-	"..........4.4411"	/* 2_ */
-	EMPTY			/* 3_ */
-	EMPTY			/* 4_ */
-	".5......55f75555"	/* 5_ */
-	"..............2."	/* 6_ */
-	"........77a63f2."	/* 7_ */
-	EMPTY			/* 8_ */
-	EMPTY			/* 9_ */
-	EMPTY			/* a_ */
-	EMPTY			/* b_ */
-	EMPTY			/* c_ */
-	EMPTY			/* d_ */
-	EMPTY			/* e_ */
-	EMPTY			/* f_ */
+static const char evex_5[16][16 + 1] = {
+	[0x1] = "44...........3..",
+	[0x2] = "..........4.4411",
+	[0x5] = ".5......55f75555",
+	[0x6] = "..............2.",
+	[0x7] = "........77a63f2.",
 };
 
-static const char evex_6[256 + 1] = {
-	EMPTY			/* 0_ */
-	"...3............"	/* 1_ */
-	"............22.."	/* 2_ */
-	EMPTY			/* 3_ */
-	"..22........2222"	/* 4_ */
-	"......cc........"	/* 5_ */
-	EMPTY			/* 6_ */
-	EMPTY			/* 7_ */
-	EMPTY			/* 8_ */
-	"......2222222222"	/* 9_ */
-	"......2222222222"	/* a_ */
-	"......2222222222"	/* b_ */
-	EMPTY			/* c_ */
-	"......cc........"	/* d_ */
-	EMPTY			/* e_ */
-	EMPTY			/* f_ */
+static const char evex_6[16][16 + 1] = {
+	[0x1] = "...3............",
+	[0x2] = "............22..",
+	[0x4] = "..22........2222",
+	[0x5] = "......cc........",
+	[0x9] = "......2222222222",
+	[0xa] = "......2222222222",
+	[0xb] = "......2222222222",
+	[0xd] = "......cc........",
 };
 
 /**
@@ -315,6 +270,24 @@ static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 	return prefix;
 }
 
+/* The meaning of the capital letters in the opcode maps, other than G */
+static const u8 ops['Z' + 1] = {
+	['F'] = X86_OP_FLAGS,
+	['I'] = X86_OP_INDIRECT,
+	['J'] = X86_OP_RELATIVE,
+	['M'] = X86_OP_COPY,
+	['N'] = X86_OP_RETURN,
+	['R'] = X86_OP_REFUSE,
+	['S'] = IS_ENABLED(CONFIG_X86_64) ? X86_OP_COPY : X86_OP_STEP,
+	['T'] = X86_OP_TRAP,
+	['W'] = IS_ENABLED(CONFIG_X86_64) ? X86_OP_REFUSE : X86_OP_STEP,
+};
+
+static char opcode_letter(const char map[16][16 + 1], u8 opcode)
+{
+	return map[opcode >> 4][opcode & 0xf] ?: '.';
+}
+
 static enum x86_op letter_to_op(char c, struct insn *insn)
 {
 	unsigned int prefix;
@@ -325,28 +298,7 @@ static enum x86_op letter_to_op(char c, struct insn *insn)
 	}
 	if (!IS_ENABLED(CONFIG_X86_64))
 		c = toupper(c);
-	switch (c) {
-	case 'M':
-		return X86_OP_COPY;
-	case 'S':
-		return IS_ENABLED(CONFIG_X86_64) ? X86_OP_COPY : X86_OP_STEP;
-	case 'R':
-		return X86_OP_REFUSE;
-	case 'T':
-		return X86_OP_TRAP;
-	case 'J':
-		return X86_OP_RELATIVE;
-	case 'I':
-		return X86_OP_INDIRECT;
-	case 'N':
-		return X86_OP_RETURN;
-	case 'F':
-		return X86_OP_FLAGS;
-	case 'W':
-		return IS_ENABLED(CONFIG_X86_64) ? X86_OP_REFUSE : X86_OP_STEP;
-	default:
-		return X86_OP_NONE;
-	}
+	return c <= 'Z' ? ops[(u8)c] : X86_OP_NONE;
 }
 
 /*
@@ -403,22 +355,17 @@ static enum x86_op group_to_op(u16 opcode, struct insn *insn)
 	return X86_OP_NONE;
 }
 
-static const char *x86_insn_vex_map(struct insn *insn)
+static enum x86_op vex_to_op(struct insn *insn)
 {
-	switch (insn_vex_m_bits(insn)) {
-	case 1:
-		return vex_0f;
-	case 2:
-		return vex_0f38;
-	case 3:
-		return vex_0f3a;
-	case 5:
-		return insn_is_evex(insn) ? evex_5 : NULL;
-	case 6:
-		return insn_is_evex(insn) ? evex_6 : NULL;
-	default:		/* among them APX, in EVEX map 4 */
-		return NULL;
-	}
+	static const char (*const maps[8])[16 + 1] = {
+		[1] = vex_0f, [2] = vex_0f38, [3] = vex_0f3a, [5] = evex_5, [6] = evex_6,
+	};
+	unsigned int nr = insn_vex_m_bits(insn);
+
+	/* Map 4 of EVEX is APX. */
+	if (nr >= ARRAY_SIZE(maps) || !maps[nr] || (nr >= 5 && !insn_is_evex(insn)))
+		return X86_OP_NONE;
+	return letter_to_op(opcode_letter(maps[nr], insn->opcode.bytes[0]), insn);
 }
 
 /* For each row of map 0f, a bit for each column: set if the opcode has no ModRM byte */
@@ -471,7 +418,7 @@ bool x86_insn_length_known(struct insn *insn)
 	case 1:
 		return true;
 	case 2:
-		if (map_0f[opcode[1]] == '.')
+		if (opcode_letter(map_0f, opcode[1]) == '.')
 			return true;
 		if (!modrm)
 			return no_modrm_0f[opcode[1] >> 4] >> (opcode[1] & 0xf) & 1;
@@ -479,7 +426,7 @@ bool x86_insn_length_known(struct insn *insn)
 			return X86_MODRM_MOD(insn->modrm.bytes[0]) == 3;
 		return imm || !x86_insn_has_immediate_0f(opcode[1]);
 	default:
-		if ((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]] == '.')
+		if (opcode_letter(opcode[1] == 0x38 ? map_0f38 : map_0f3a, opcode[2]) == '.')
 			return true;
 		return modrm && (imm || opcode[1] != 0x3a);
 	}
@@ -493,30 +440,30 @@ bool x86_insn_length_known(struct insn *insn)
 enum x86_op x86_insn_op(struct insn *insn)
 {
 	const u8 *opcode = insn->opcode.bytes;
-	const char *map;
+	u16 grouped = opcode[0];
+	char c;
 
 	if (insn_has_emulate_prefix(insn))
 		return X86_OP_TRAP;
 	if (insn_is_rex2(insn) || !x86_insn_length_known(insn))
 		return X86_OP_NONE;
-	if (insn_is_avx(insn)) {
-		map = x86_insn_vex_map(insn);
-		return map ? letter_to_op(map[opcode[0]], insn) : X86_OP_NONE;
-	}
+	if (insn_is_avx(insn))
+		return vex_to_op(insn);
 	switch (insn->opcode.nbytes) {
 	case 1:
-		if (one_byte[opcode[0]] == 'G')
-			return group_to_op(opcode[0], insn);
-		return letter_to_op(one_byte[opcode[0]], insn);
+		c = opcode_letter(one_byte, opcode[0]);
+		break;
 	case 2:
-		if (map_0f[opcode[1]] == 'G')
-			return group_to_op(0x0f00 | opcode[1], insn);
-		return letter_to_op(map_0f[opcode[1]], insn);
+		c = opcode_letter(map_0f, opcode[1]);
+		grouped = 0x0f00 | opcode[1];
+		break;
 	case 3:
-		return letter_to_op((opcode[1] == 0x38 ? map_0f38 : map_0f3a)[opcode[2]], insn);
+		c = opcode_letter(opcode[1] == 0x38 ? map_0f38 : map_0f3a, opcode[2]);
+		break;
 	default:
 		return X86_OP_NONE;
 	}
+	return c == 'G' ? group_to_op(grouped, insn) : letter_to_op(c, insn);
 }
 
 /* Does an instruction have the legacy prefix @wanted? */
