@@ -187,6 +187,8 @@ static const struct file_operations kprobe_list_fops = {
 /*
  * Print a line for each probe that has missed a hit or a call, or has tracked a call that ended
  * without a return: how many it missed, in total and for each reason, and how many did not return.
+ * A return probe misses a call because the shared pool was empty, or because maxactive other calls
+ * were being tracked.
  */
 static void kprobe_missed_show(struct seq_file *m, struct probepoint *pp)
 {
@@ -194,18 +196,24 @@ static void kprobe_missed_show(struct seq_file *m, struct probepoint *pp)
 
 	list_for_each_entry(p, &pp->probes, list) {
 		unsigned long ended = READ_ONCE(p->nmissed_disabled);
-		unsigned long hits = READ_ONCE(p->nmissed), all;
-		struct kretprobe_missed calls = {};
+		unsigned long hits = READ_ONCE(p->nmissed);
+		unsigned int calls = 0, unreturned = 0;
+		bool limited = false;
 
-		if (is_kretprobe(p))
-			kretprobe_missed(p, &calls);
-		all = hits + calls.pool + calls.maxactive;
-		if (!all && !calls.unreturned)
+		if (is_kretprobe(p)) {
+			const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
+			calls = READ_ONCE(rp->nmissed);
+			limited = rp->maxactive > 0;
+			unreturned = kretprobe_unreturned(rp);
+		}
+		if (!hits && !calls && !unreturned)
 			continue;
 		ended = min(ended, hits);
 		kprobe_list_show_probed(m, p);
 		seq_printf(m, "  %lu  nested %lu  pool %u  maxactive %u  ended %lu  unreturned %u",
-			   all, hits - ended, calls.pool, calls.maxactive, ended, calls.unreturned);
+			   hits + calls, hits - ended, limited ? 0 : calls, limited ? calls : 0,
+			   ended, unreturned);
 		kprobe_list_show_name(m, p);
 		seq_putc(m, '\n');
 	}
@@ -252,11 +260,6 @@ static void *kprobe_blacklist_start(struct seq_file *m, loff_t *pos)
 	return &blacklist_shown;
 }
 
-static void kprobe_blacklist_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&kprobe_mutex);
-}
-
 static int kprobe_blacklist_show(struct seq_file *m, void *v)
 {
 	const struct kprobe_range *r = v;
@@ -270,7 +273,7 @@ static int kprobe_blacklist_show(struct seq_file *m, void *v)
 static const struct seq_operations kprobe_blacklist_sops = {
 	.start = kprobe_blacklist_start,
 	.next = kprobe_blacklist_next_shown,
-	.stop = kprobe_blacklist_stop,
+	.stop = kprobe_list_stop,
 	.show = kprobe_blacklist_show,
 };
 DEFINE_SEQ_ATTRIBUTE(kprobe_blacklist);

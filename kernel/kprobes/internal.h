@@ -329,19 +329,6 @@ int probepoint_table_reserve(unsigned int nr);
 void probepoint_table_add(struct probepoint *pp);
 void probepoint_table_del(struct probepoint *pp);
 
-/**
- * struct kretprobe_missed - how many calls of a function did not call a handler at the return
- * @pool: not tracked, because the shared pool was empty
- * @maxactive: not tracked, because maxactive other calls were being tracked
- * @unreturned: tracked, but ended without a return: the task exited, or an
- *	outer function returned first
- */
-struct kretprobe_missed {
-	unsigned int pool;
-	unsigned int maxactive;
-	unsigned int unreturned;
-};
-
 #ifdef CONFIG_KRETPROBES
 
 /**
@@ -397,7 +384,7 @@ void kretprobes_init(void);
 /* retcall.c or rethook.c */
 bool is_kretprobe(const struct kprobe *p);
 bool kretprobe_is_simple(const struct kprobe *p);
-void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed);
+unsigned int kretprobe_unreturned(const struct kretprobe *rp);
 int kretprobe_setup(struct kretprobe *rp);
 bool kretprobe_deactivate(struct kretprobe *rp);
 void kretprobe_teardown(struct kretprobe *rp);
@@ -415,8 +402,7 @@ int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
 
 static inline bool is_kretprobe(const struct kprobe *p) { return false; }
 static inline bool kretprobe_is_simple(const struct kprobe *p) { return false; }
-
-static inline void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed) { }
+static inline unsigned int kretprobe_unreturned(const struct kretprobe *rp) { return 0; }
 
 static inline void kretprobes_init(void) { }
 

@@ -621,18 +621,8 @@ bool kretprobe_is_simple(const struct kprobe *p)
 	return is_kretprobe(p) && container_of(p, struct kretprobe, kp)->rph->simple;
 }
 
-/**
- * kretprobe_missed() - count the calls that did not call the handler of a return probe
- * @p: the kp of a registered return probe
- * @missed: result
- */
-void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
+/* Return: how many calls were tracked, but ended without a return. */
+unsigned int kretprobe_unreturned(const struct kretprobe *rp)
 {
-	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	unsigned int nmissed = READ_ONCE(rp->nmissed);
-
-	lockdep_assert_held(&kprobe_mutex);
-	missed->pool = rp->rph->limited ? 0 : nmissed;
-	missed->maxactive = rp->rph->limited ? nmissed : 0;
-	missed->unreturned = atomic_read(&rp->rph->unreturned);
+	return atomic_read(&rp->rph->unreturned);
 }

@@ -114,20 +114,10 @@ bool kretprobe_is_simple(const struct kprobe *p)
 	return false;
 }
 
-/**
- * kretprobe_missed() - count the calls that did not call the handler of a return probe
- * @p: the kp of a registered return probe
- * @missed: result. Rethook does not know which calls ended without a return: unreturned is 0.
- */
-void kretprobe_missed(const struct kprobe *p, struct kretprobe_missed *missed)
+/* Return: 0, since rethook does not know which calls ended without a return. */
+unsigned int kretprobe_unreturned(const struct kretprobe *rp)
 {
-	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	unsigned int nmissed = READ_ONCE(rp->nmissed);
-
-	lockdep_assert_held(&kprobe_mutex);
-	missed->pool = rp->maxactive > 0 ? 0 : nmissed;
-	missed->maxactive = rp->maxactive > 0 ? nmissed : 0;
-	missed->unreturned = 0;
+	return 0;
 }
 
 /*

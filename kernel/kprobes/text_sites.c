@@ -16,6 +16,7 @@
  * kprobe_mutex guards the building of the list. After that it is read without a lock.
  */
 #include <kunit/visibility.h>
+#include <linux/bsearch.h>
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/jump_label.h>
@@ -156,27 +157,26 @@ static bool text_site_overlaps(unsigned long start, unsigned long end, unsigned 
 	return true;
 }
 
+/* Is the offset of an address from _stext before, in or after a site? Sites do not overlap. */
+static int text_site_cmp_offset(const void *offset, const void *site)
+{
+	u32 wanted = *(const u32 *)offset, start = *(const u64 *)site >> SITE_BITS;
+
+	if (wanted < start)
+		return -1;
+	return wanted - start >= (*(const u64 *)site & SIZE_MASK);
+}
+
 static enum kprobe_reason text_site_find_kernel(unsigned long addr, struct kprobe_range *where)
 {
-	u64 wanted = (u64)(u32)(addr - (unsigned long)_stext) << SITE_BITS | SITE_MASK;
-	unsigned int low = 0, high = nr_sites;
-	unsigned long start;
+	u32 offset = addr - (unsigned long)_stext;
+	const u64 *site = bsearch(&offset, sites, nr_sites, sizeof(*sites), text_site_cmp_offset);
 
-	/* Find the last site that begins at @addr or before it. */
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
-
-		if (sites[mid] <= wanted)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	if (!site)
 		return KPROBE_REASON_NONE;
-	start = (unsigned long)_stext + (u32)(sites[low - 1] >> SITE_BITS);
-	if (!text_site_overlaps(addr, addr + 1, start, sites[low - 1] & SIZE_MASK, where))
-		return KPROBE_REASON_NONE;
-	return reasons[(sites[low - 1] & SITE_MASK) >> KIND_SHIFT];
+	where->start = (unsigned long)_stext + (u32)(*site >> SITE_BITS);
+	where->end = where->start + (*site & SIZE_MASK);
+	return reasons[(*site & SITE_MASK) >> KIND_SHIFT];
 }
 
 #ifdef CONFIG_MODULES
