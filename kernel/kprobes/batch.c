@@ -269,7 +269,7 @@ int probepoints_arm_all(bool arm)
 
 	lockdep_assert_held(&kprobe_mutex);
 	kprobes_all_disarmed = !arm;
-	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+	for_each_probepoint(pp) {
 		batch_add_probepoint(pp, &changes);
 		cond_resched();
 	}

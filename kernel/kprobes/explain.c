@@ -40,7 +40,7 @@
 #define LOCATION_MAX	(MODULE_NAME_LEN + KSYM_NAME_LEN + 32)
 
 /* Large enough for the usage text, which has a line for each reason. Answers are shorter. */
-#define ANSWER_MAX	(16 * 1024)
+#define ANSWER_MAX	(12 * 1024)
 
 /* Number of places that are checked in one batch. For a batch, each function is decoded once. */
 #define PLACES_MAX	1024
@@ -565,10 +565,12 @@ static void explain_print_symbol(struct explain_file *f, const char *key, unsign
 		seq_buf_printf(&f->text, "%s: %pS\n", key, (void *)addr);
 }
 
-static void explain_print_reason(struct explain_file *f, const char *key, enum kprobe_reason why)
+static void explain_print_because(struct explain_file *f, const char *key, const char *word,
+				  enum kprobe_reason why)
 {
+	seq_buf_printf(&f->text, "%s: %s\n", key, word);
 	if (why)
-		seq_buf_printf(&f->text, "%s: %s\n", key, *kprobe_reason_text(why));
+		seq_buf_printf(&f->text, "%s-reason: %s\n", key, *kprobe_reason_text(why));
 }
 
 /*
@@ -600,7 +602,9 @@ static void explain_print_symbols(struct explain_file *f, const struct question 
 		       *name, name + 1);
 }
 
-static void explain_print_answer(struct explain_file *f, const char *key, enum kprobe_answer answer)
+/* Print an answer and, if there is one, the reason for it. */
+static void explain_print_answer(struct explain_file *f, const char *key,
+				 enum kprobe_answer answer, enum kprobe_reason why)
 {
 	static const char *const words[] = {
 		[KPROBE_NO] = "no",
@@ -608,7 +612,7 @@ static void explain_print_answer(struct explain_file *f, const char *key, enum k
 		[KPROBE_UNKNOWN] = "unknown",
 	};
 
-	seq_buf_printf(&f->text, "%s: %s\n", key, words[answer]);
+	explain_print_because(f, key, words[answer], why);
 }
 
 static void explain_print_exec(struct explain_file *f, const struct question *q)
@@ -618,24 +622,18 @@ static void explain_print_exec(struct explain_file *f, const struct question *q)
 	if (q->e.length)
 		seq_buf_printf(&f->text, "length: %u\n", q->e.length);
 	if (exec[0].how) {
-		seq_buf_printf(&f->text, "execution: %s\n", exec[0].how);
-		explain_print_reason(f, "execution-reason", exec[0].why);
-		seq_buf_printf(&f->text, "execution-post: %s\n", exec[1].how);
-		explain_print_reason(f, "execution-post-reason", exec[1].why);
+		explain_print_because(f, "execution", exec[0].how, exec[0].why);
+		explain_print_because(f, "execution-post", exec[1].how, exec[1].why);
 	}
-	explain_print_answer(f, "jump", q->jump.answer[0]);
-	explain_print_reason(f, "jump-reason", q->jump.why[0]);
+	explain_print_answer(f, "jump", q->jump.answer[0], q->jump.why[0]);
 	explain_print_hint(f, q->jump.why[0]);
-	explain_print_answer(f, "jump-post", q->jump.answer[1]);
-	explain_print_reason(f, "jump-post-reason", q->jump.why[1]);
-	if (IS_ENABLED(CONFIG_KRETPROBES)) {
-		explain_print_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed);
-		explain_print_reason(f, "return-probe-reason", q->return_reason);
-	}
-	if (IS_ENABLED(CONFIG_KPROBE_EVENTS)) {
-		explain_print_answer(f, "event", q->event_reason ? KPROBE_NO : q->e.probed);
-		explain_print_reason(f, "event-reason", q->event_reason);
-	}
+	explain_print_answer(f, "jump-post", q->jump.answer[1], q->jump.why[1]);
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		explain_print_answer(f, "return-probe", q->return_reason ? KPROBE_NO : q->e.probed,
+				     q->return_reason);
+	if (IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		explain_print_answer(f, "event", q->event_reason ? KPROBE_NO : q->e.probed,
+				     q->event_reason);
 }
 
 static void explain_print_all(struct explain_file *f, const char *location,
@@ -653,10 +651,11 @@ static void explain_print_all(struct explain_file *f, const char *location,
 	}
 	if (q->nr_symbols > 1)
 		explain_print_symbols(f, q);
-	explain_print_answer(f, "probe", e->probed);
+	explain_print_answer(f, "probe", e->probed, KPROBE_REASON_NONE);
 	if (e->probed == KPROBE_NO)
 		seq_buf_printf(&f->text, "errno: %d\n", kprobe_reason_errno(e->refusal));
-	explain_print_reason(f, "reason", e->refusal);
+	if (e->refusal)
+		seq_buf_printf(&f->text, "reason: %s\n", *kprobe_reason_text(e->refusal));
 	if (q->place.range.end) {
 		seq_buf_puts(&f->text, "range: ");
 		explain_print_address(f, q->place.range.start);
@@ -800,21 +799,14 @@ static int explain_parse(char *text, struct location *l)
 
 static int explain_open(struct inode *inode, struct file *file)
 {
-	struct explain_file *f = kvzalloc(sizeof(*f), GFP_KERNEL);
-	int err;
+	struct explain_file *f = __seq_open_private(file, &explain_seq_ops, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
-	err = seq_open(file, &explain_seq_ops);
-	if (err) {
-		kvfree(f);
-		return err;
-	}
 	mutex_init(&f->lock);
 	seq_buf_init(&f->text, f->buf, sizeof(f->buf));
 	f->show_addresses = kallsyms_show_value(file->f_cred);
 	explain_print_usage(&f->text);
-	((struct seq_file *)file->private_data)->private = f;
 	return 0;
 }
 
@@ -824,8 +816,7 @@ static int explain_release(struct inode *inode, struct file *file)
 
 	explain_free_places(f->list);
 	mutex_destroy(&f->lock);
-	kvfree(f);
-	return seq_release(inode, file);
+	return seq_release_private(inode, file);
 }
 
 /* After an error, the file keeps its previous answer, or the usage text if there was no answer. */

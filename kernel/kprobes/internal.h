@@ -185,6 +185,9 @@ static inline struct probepoint *probepoint_prev(struct probepoint *pp)
 	return rb_entry_safe(rb_prev(&pp->node), struct probepoint, node);
 }
 
+#define for_each_probepoint(pp) \
+	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp))
+
 /* set.c */
 void probepoint_init_set(struct probepoint *pp);
 bool probepoint_set_is_empty(const struct probepoint *pp);

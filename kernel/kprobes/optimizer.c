@@ -115,6 +115,13 @@ static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 	return optimizer_addr(pp) + (pp->jump.checked ? pp->jump.dcr_size : KPROBE_DCR_MAX);
 }
 
+/* The probepoints below @pp whose jump, if they have one, may overwrite the instruction of @pp */
+#define for_each_jump_over(other, pp)						\
+	for (other = probepoint_last_below(optimizer_addr(pp));			\
+	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp); \
+	     other = probepoint_prev(other))					\
+		if (optimizer_dcr_end(other) > optimizer_addr(pp))
+
 /* Is a probepoint armed after @addr and before @end? */
 static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
 {
@@ -292,11 +299,8 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 		}
 		if (pp->state != PROBEPOINT_DISARMED)
 			continue;
-		for (other = probepoint_last_below(optimizer_addr(pp));
-		     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
-		     other = probepoint_prev(other))
-			if (optimizer_dcr_end(other) > optimizer_addr(pp))
-				optimizer_note_leaving(other, &leave);
+		for_each_jump_over(other, pp)
+			optimizer_note_leaving(other, &leave);
 		cond_resched();
 	}
 	optimizer_unoptimize(&leave);
@@ -358,7 +362,7 @@ static void optimizer_redirect_worker(struct work_struct *work)
 	guard(mutex)(&kprobe_mutex);
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
-	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+	for_each_probepoint(pp) {
 		if (optimizer_has_detour(pp) && optimizer_redirects(pp)) {
 			pp->jump.failure = KPROBE_REASON_JUMP_REDIRECTED;
 			optimizer_note_leaving(pp, &leave);
@@ -410,11 +414,8 @@ void optimizer_changed(struct probepoint *pp)
 	 * The breakpoint of @pp was removed. Armed probepoints whose jump would have overwritten
 	 * that breakpoint may get their jump now.
 	 */
-	for (other = probepoint_last_below(optimizer_addr(pp));
-	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);
-	     other = probepoint_prev(other))
-		if (other->state == PROBEPOINT_ARMED &&
-		    optimizer_dcr_end(other) > optimizer_addr(pp))
+	for_each_jump_over(other, pp)
+		if (other->state == PROBEPOINT_ARMED)
 			optimizer_enqueue(other);
 }
 
@@ -897,7 +898,7 @@ static void optimizer_disable(void)
 	kprobes_optimization = false;
 	guard(cpus_read_lock)();
 	guard(mutex)(&text_mutex);
-	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+	for_each_probepoint(pp) {
 		list_del_init(&pp->jump.work);
 		optimizer_note_leaving(pp, &leave);
 		cond_resched();
@@ -910,7 +911,7 @@ static void optimizer_enable(void)
 	struct probepoint *pp;
 
 	kprobes_optimization = true;
-	for (pp = probepoint_lower_bound(0); pp; pp = probepoint_next(pp)) {
+	for_each_probepoint(pp) {
 		if (!optimizer_has_detour(pp))
 			optimizer_enqueue(pp);
 		cond_resched();
