@@ -18,15 +18,9 @@
 
 #include "kprobes/internal.h"
 
-/**
- * kprobe_refused() - record and log the reason why a registration is refused
- * @p: the probe, or NULL if the caller gave none
- * @why: the reason
- * @err: the errno that the registration returns
- *
- * Context: any.
- *
- * Return: @err.
+/*
+ * Record and log why the registration of @p, or NULL if the caller gave none, is refused. Return:
+ * @err.
  */
 int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 {
@@ -137,13 +131,9 @@ static void kprobe_detach(struct kprobe *p, struct list_head *changes)
 		probepoint_detach(p, changes);
 }
 
-/**
- * kprobes_register_locked() - register several probes
- * @kps: the probes
- * @num: number of probes, more than 0
- * @again: the probes have waited for a module, which is being loaded: keep their counters
- *
- * Return: as register_kprobes().
+/*
+ * Register @num probes, more than 0. @again: they have waited for a module, which is being loaded:
+ * keep their counters. Return: as register_kprobes().
  */
 int kprobes_register_locked(struct kprobe **kps, int num, bool again)
 {

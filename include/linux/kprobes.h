@@ -437,23 +437,13 @@ static __always_inline struct kprobe **kprobe_running_ptr(void)
 	return raw_cpu_ptr(&current_kprobe);
 }
 
-/**
- * get_kprobe_ctlblk() - get the architecture's state of hits of this CPU
- *
- * Context: preemption is disabled.
- *
- * Return: this CPU's &struct kprobe_ctlblk.
- */
+/* Return: the architecture's state of hits of this CPU. Preemption is disabled. */
 static inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 {
 	return raw_cpu_ptr(&kprobe_ctlblk);
 }
 
-/**
- * reset_current_kprobe() - record that no handler runs on this CPU
- *
- * Context: preemption is disabled.
- */
+/* Record that no handler runs on this CPU. Preemption is disabled. */
 static inline void reset_current_kprobe(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
@@ -516,14 +506,10 @@ struct optimized_kprobe {
 	struct arch_optimized_insn optinsn;
 };
 
-/**
- * opt_pre_handler() - call the pre_handlers of an optimised probepoint
- * @p: the kprobe that stands for the probepoint
- * @regs: registers as at the probed instruction
- *
- * The values that the handlers return have no effect.
- *
- * Context: called by the detour buffer, with preemption disabled. Hits in this context are missed.
+/*
+ * Call the pre_handlers of an optimised probepoint, for which @p stands. The values that they
+ * return have no effect. The detour buffer calls this, with preemption disabled. Hits in this
+ * context are missed.
  */
 static __always_inline void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -676,15 +662,7 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs, void *frame);
 unsigned long kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 				      struct llist_node **at);
 
-/**
- * kretprobe_trampoline_handler() - handle the return of a function
- * @regs: as for __kretprobe_trampoline_handler()
- * @frame: as for __kretprobe_trampoline_handler()
- *
- * Hits that the return probe's handlers cause are counted as missed.
- *
- * Return: the real return address.
- */
+/* As __kretprobe_trampoline_handler(), but count hits that the handlers cause as missed. */
 static __always_inline
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs, void *frame)
 {
@@ -710,11 +688,9 @@ static __always_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 }
 
 #ifndef is_kretprobe_trampoline
-/**
- * is_kretprobe_trampoline() - does a return address lead to the return trampoline?
- * @addr: the return address
- *
- * Return: true if it does. Then a &struct kretprobe_instance holds the real return address.
+/*
+ * Does a return address lead to the return trampoline? Then a struct kretprobe_instance holds the
+ * real return address.
  */
 static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 {
@@ -725,11 +701,9 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 
 void kretprobe_flush_task(struct task_struct *tsk);
 
-/**
- * kprobe_flush_task() - give back the instances of a task whose calls will not return
- * @tsk: the task, which has exited, or is the idle task of a CPU that was offline
- *
- * Context: any in which no other code changes the task's list of instances.
+/*
+ * Give back the instances of a task whose calls will not return: the task has exited, or is the
+ * idle task of a CPU that was offline. No other code changes the task's list of instances.
  */
 static inline void kprobe_flush_task(struct task_struct *tsk)
 {

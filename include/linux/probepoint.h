@@ -268,29 +268,18 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
 	}
 }
 
-/**
- * probepoint_set() - get the probes that a hit calls
- * @pp: the probepoint
- *
- * Context: any, with preemption disabled.
- *
- * Return: the probe set, valid until preemption is enabled.
- */
+/* Return: the probes that a hit calls, valid until preemption is enabled. */
 static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
 {
 	/* Pairs with rcu_replace_pointer() in probepoint_publish_set(). */
 	return rcu_dereference_raw(pp->set);
 }
 
-/**
- * probepoint_first() - get the probe whose pre_handler a hit calls
- * @pp: the probepoint
- *
- * Context: any, with preemption disabled.
- *
- * Return: the only probe that has a pre_handler; otherwise @pp->kp, whose pre_handler calls
- * all pre_handlers. If the probepoint is ftrace-based and has post_handlers, it is always @pp->kp:
- * the architecture may set a pre_handler of its own in @pp->kp, which also calls the post_handlers.
+/*
+ * Return the probe whose pre_handler a hit calls: the only probe that has a pre_handler; otherwise
+ * @pp->kp, whose pre_handler calls all pre_handlers. If the probepoint is ftrace-based and has
+ * post_handlers, it is always @pp->kp: the architecture may set a pre_handler of its own in
+ * @pp->kp, which also calls the post_handlers. Preemption is disabled.
  */
 static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 {
@@ -298,14 +287,7 @@ static __always_inline struct kprobe *probepoint_first(struct probepoint *pp)
 	return READ_ONCE(pp->first);
 }
 
-/**
- * probepoint_has_multi_pre() - does a hit call several pre_handlers?
- * @pp: the probepoint
- *
- * Context: kprobe_mutex is held.
- *
- * Return: true if several probes in @pp->set have a pre_handler.
- */
+/* Does a hit call several pre_handlers? kprobe_mutex is held. */
 static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
 {
 	const struct probe_set *set = rcu_dereference_protected(pp->set,
@@ -314,39 +296,22 @@ static inline bool probepoint_has_multi_pre(const struct probepoint *pp)
 	return set->probes[0] && set->probes[1];
 }
 
-/**
- * probepoint_has_post() - does a hit call a post_handler?
- * @pp: the probepoint
- *
- * Context: any, with preemption disabled or kprobe_mutex held.
- *
- * Return: true if a probe in @pp->set has a post_handler.
- */
+/* Does a hit call a post_handler? Preemption is disabled, or kprobe_mutex is held. */
 static __always_inline bool probepoint_has_post(const struct probepoint *pp)
 {
 	return READ_ONCE(pp->has_post);
 }
 
-/**
- * probepoint_has_fault() - does a fault call a fault_handler?
- * @pp: the probepoint
- *
- * Context: any, with preemption disabled.
- *
- * Return: true if a probe in @pp->set has a fault_handler.
- */
+/* Does a fault call a fault_handler? Preemption is disabled. */
 static __always_inline bool probepoint_has_fault(const struct probepoint *pp)
 {
 	return IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) && READ_ONCE(pp->has_fault);
 }
 
-/**
- * probepoint_call_post() - call the post_handlers of a probepoint
- * @pp: the probepoint
- * @regs: registers after the probed instruction
- * @running: where to record the probe whose handler runs
- *
- * Context: any, with preemption disabled. Further hits in this context count as missed.
+/*
+ * Call the post_handlers. @regs: registers after the probed instruction. @running: where to record
+ * the probe whose handler runs. Preemption is disabled. Further hits in this context count as
+ * missed.
  */
 static __always_inline
 void probepoint_call_post(struct probepoint *pp, struct pt_regs *regs, struct kprobe **running)
@@ -377,19 +342,14 @@ bool probepoint_run_fault_handlers(struct probepoint *pp, struct pt_regs *regs, 
 void probepoint_count_missed(struct probepoint *pp);
 bool probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs);
 
-/**
- * kprobe_nests() - does a probe take part in nested hits?
- * @p: the probe
+/*
+ * Does a probe take part in nested hits: has the user set KPROBE_FLAG_NEST, and no post_handler?
  *
  * If this is true for the probe whose handler runs, a hit in the same context is not missed, but
  * calls the pre_handlers of the other probes for which this is true. So the handlers of such probes
  * must be prepared to be called from any function that another handler calls. A probe with a
  * post_handler never nests: after the instruction, when the post_handler would be called, it is no
  * longer known that the hit was nested.
- *
- * Context: any, with preemption disabled.
- *
- * Return: true if the user has set %KPROBE_FLAG_NEST, and no post_handler.
  */
 static __always_inline bool kprobe_nests(const struct kprobe *p)
 {

@@ -52,14 +52,7 @@ static int batch_reshape(struct probepoint *pp, bool post)
 	return 0;
 }
 
-/**
- * kprobe_set_disabled() - disable or enable a probe in a batch
- * @p: a registered probe
- * @disabled: true to disable it
- * @changes: the batch
- *
- * Context: kprobe_mutex is held.
- */
+/* Disable or enable a registered probe in a batch. */
 void kprobe_set_disabled(struct kprobe *p, bool disabled, struct list_head *changes)
 {
 	if (disabled)
@@ -197,13 +190,12 @@ static void batch_end_changes(struct list_head *changes)
 	}
 }
 
-/**
- * probepoints_commit() - make a batch take effect
- * @changes: the batch. It was staged, or it only detaches and disables probes.
+/*
+ * Make a batch take effect. It was staged, or it only detaches and disables probes.
  *
- * When this returns, a new hit on any CPU calls exactly the probes that are attached and
- * enabled. A hit that began before may still call probes that the batch has detached or disabled,
- * until the end of an RCU grace period.
+ * When this returns, a new hit on any CPU calls exactly the probes that are attached and enabled. A
+ * hit that began before may still call probes that the batch has detached or disabled, until the
+ * end of an RCU grace period.
  */
 void probepoints_commit(struct list_head *changes)
 {
@@ -236,10 +228,7 @@ void kprobe_commit_removal(struct list_head *changes)
 	kprobe_handlers_gone = get_state_synchronize_rcu();
 }
 
-/**
- * probepoints_abort() - undo a batch that has not been committed
- * @changes: the batch; the probes that it attached have been detached
- */
+/* Undo a batch that has not been committed. The probes that it attached have been detached. */
 void probepoints_abort(struct list_head *changes)
 {
 	struct probepoint *pp;
@@ -254,12 +243,10 @@ void probepoints_abort(struct list_head *changes)
 	batch_end_changes(changes);
 }
 
-/**
- * probepoints_arm_all() - arm all probepoints with enabled probes, or disarm all
- * @arm: true to arm them
- *
- * Return: 0; or what kprobe_ftrace_arm() returned for one of the probepoints that could not
- * be armed. All others are armed.
+/*
+ * Arm all probepoints that have enabled probes, or disarm all. Return: 0; or what
+ * kprobe_ftrace_arm() returned for one of the probepoints that could not be armed. All others are
+ * armed.
  */
 int probepoints_arm_all(bool arm)
 {
@@ -284,16 +271,13 @@ int probepoints_arm_all(bool arm)
 	return err;
 }
 
-/**
- * probepoints_kill() - disarm all probepoints in text that is about to be freed
- * @start: first address of the text
- * @end: first address after it
+/*
+ * Disarm all probepoints in [@start, @end), text that is about to be freed.
  *
- * Their state becomes %PROBEPOINT_GONE. The text is still mapped, and may still
- * be executed: module_destroy_params() calls functions of a module after the
- * module's exit function, and the function that frees the boot configuration is
- * in init text. So breakpoints and jumps are removed first, and a probepoint
- * leaves the table only when all CPUs see the original text.
+ * Their state becomes PROBEPOINT_GONE. The text is still mapped, and may still be executed:
+ * module_destroy_params() calls functions of a module after the module's exit function, and the
+ * function that frees the boot configuration is in init text. So breakpoints and jumps are removed
+ * first, and a probepoint leaves the table only when all CPUs see the original text.
  */
 void probepoints_kill(unsigned long start, unsigned long end)
 {

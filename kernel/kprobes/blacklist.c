@@ -138,14 +138,9 @@ void __init kprobe_blacklist_init(void)
 		pr_err("kprobes: incomplete blacklist (%d), take care what you probe\n", err);
 }
 
-/**
- * kprobe_blacklist_next() - find the next range
- * @range: its end is where the search begins; result: the range that contains that address, or the
- *	first one after it
- *
- * Context: kprobe_mutex is held.
- *
- * Return: false if there is none.
+/*
+ * Find the range that contains @range->end, or the first one after that address. Return: false if
+ * there is none.
  */
 bool kprobe_blacklist_next(struct kprobe_range *range)
 {
@@ -176,18 +171,13 @@ static unsigned long blacklist_whole_function(char *symbol)
 	return whole;
 }
 
-/**
- * kprobe_blacklist_has() - is an address in a range of the blacklist?
- * @addr: address of code
+/*
+ * Is an address in a range of the blacklist?
  *
  * If @addr is in a function NAME.SUFFIX, within_kprobe_blacklist() also tests whether NAME is on
  * the blacklist. This function does not. The safety check of jumps calls it for each instruction
  * that a jump would replace. They are in the same function as the probed address, for which the
  * registration has already tested NAME.
- *
- * Context: any in which RCU is watching.
- *
- * Return: true if @addr must not be probed.
  */
 bool kprobe_blacklist_has(unsigned long addr)
 {
@@ -223,15 +213,11 @@ bool within_kprobe_blacklist(unsigned long addr)
 }
 EXPORT_SYMBOL_IF_KUNIT(within_kprobe_blacklist);
 
-/**
- * kprobe_blacklist_refuses() - is the address of a probe on the blacklist?
- * @addr: the address, for which kprobe_find_place() has found the symbol
- * @range: result: the range of the blacklist that is the reason; empty if the reason is
- *	arch_within_kprobe_blacklist(). If @addr is in NAME.SUFFIX, it may be the range of NAME.
- *
- * Context: kprobe_mutex is held.
- *
- * Return: what within_kprobe_blacklist() would return.
+/*
+ * Is the address of a probe, for which kprobe_find_place() has found the symbol, on the blacklist?
+ * @range: result: the range that is the reason; empty if the reason is
+ * arch_within_kprobe_blacklist(). If @addr is in NAME.SUFFIX, it may be the range of NAME. Return:
+ * what within_kprobe_blacklist() would return. kprobe_mutex is held.
  */
 bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 {
@@ -248,11 +234,7 @@ bool kprobe_blacklist_refuses(unsigned long addr, struct kprobe_range *range)
 	return true;
 }
 
-/**
- * kprobe_blacklist_del_range() - remove from the blacklist a range whose text is about to be freed
- * @start: its first address
- * @end: the first address after it
- */
+/* Remove [@start, @end), whose text is about to be freed, from the blacklist. */
 void kprobe_blacklist_del_range(unsigned long start, unsigned long end)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -270,11 +252,9 @@ static int blacklist_add_module_area(const void *start, unsigned int size)
 	return blacklist_add((unsigned long)start, (unsigned long)start + size);
 }
 
-/**
- * kprobe_blacklist_add_module() - add the blacklist of a module
- * @mod: the module, which is being loaded
- *
- * Return: 0; or -ENOMEM, after which a part may have been added.
+/*
+ * Add the blacklist of a module that is being loaded. Return: 0; or -ENOMEM, after which a part may
+ * have been added.
  */
 int kprobe_blacklist_add_module(struct module *mod)
 {

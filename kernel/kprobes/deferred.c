@@ -76,10 +76,9 @@ static void deferred_free_waiting(struct work_struct *work)
 		cond_resched();
 }
 
-/**
- * kprobe_defer_free() - free memory after a tasks-RCU and an RCU grace period
- * @deferred: embedded in the object to free, which new hits cannot reach any more
- * @free: frees the object; the worker calls it with kprobe_mutex held
+/*
+ * Free memory after a tasks-RCU and an RCU grace period. @deferred is embedded in the object to
+ * free, which new hits cannot reach any more. The worker calls @free with kprobe_mutex held.
  *
  * Objects are freed in the order in which this was called: a detour buffer before the probepoint
  * that owns it.

@@ -127,14 +127,11 @@ static unsigned int event_count_in_module(const char *symbol, const char *colon)
 }
 #endif
 
-/**
- * kprobe_count_symbols() - count the symbols with a name
- * @symbol: name of a symbol, or "module:symbol"
+/*
+ * Count the symbols with a name, which may be "module:symbol".
  *
  * Context: sleeps. Without a module in @symbol, this takes module_mutex; kprobe_mutex must not be
  * held then.
- *
- * Return: the number of symbols.
  */
 unsigned int kprobe_count_symbols(const char *symbol)
 {

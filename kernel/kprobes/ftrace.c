@@ -133,16 +133,11 @@ void kprobe_ftrace_kill(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_ftrace_kill);
 
-/**
- * kprobe_ftrace_check() - can ftrace call a probe at an address?
- * @place: its addr is the address, in text that cannot be freed now. This sets on_ftrace to
- *	whether ftrace can put a call at the address. If the address is refused, this sets range to
- *	the bytes that ftrace patches.
- *
- * Context: any.
- *
- * Return: %KPROBE_REASON_NONE if ftrace can call a probe there, or if ftrace does not patch the
- * address; or a reason if the address is inside the bytes that ftrace patches, but not the first.
+/*
+ * Can ftrace call a probe at @place->addr, in text that cannot be freed now? Set @place->on_ftrace
+ * to whether ftrace can put a call there. Return: KPROBE_REASON_NONE if it can, or if ftrace does
+ * not patch the address; or a reason if the address is inside the bytes that ftrace patches, but
+ * not the first. Then @place->range has these bytes.
  */
 enum kprobe_reason kprobe_ftrace_check(struct kprobe_place *place)
 {
@@ -165,12 +160,7 @@ enum kprobe_reason kprobe_ftrace_state(void)
 	return READ_ONCE(ftrace_enabled) ? KPROBE_REASON_NONE : KPROBE_REASON_FTRACE_OFF;
 }
 
-/**
- * kprobe_ftrace_reason() - find the reason for an error of kprobe_ftrace_arm()
- * @err: the error, which is not -ENOMEM
- *
- * Return: the reason.
- */
+/* Return: the reason for an error of kprobe_ftrace_arm() other than -ENOMEM. */
 enum kprobe_reason kprobe_ftrace_reason(int err)
 {
 	if (err == -EBUSY)
@@ -408,11 +398,10 @@ static void kprobe_filter_wait_for_moves(struct list_head *changes)
 	}
 }
 
-/**
- * kprobe_ftrace_disarm() - remove probepoints of a batch from filters that they do not need
- * @changes: the batch, committed or aborted
+/*
+ * Remove the probepoints of a batch, committed or aborted, from filters that they do not need.
  *
- * Context: sleeps; kprobe_mutex is held; takes locks of ftrace and text_mutex.
+ * Context: sleeps; takes locks of ftrace and text_mutex.
  */
 void kprobe_ftrace_disarm(struct list_head *changes)
 {
@@ -433,9 +422,9 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 		kprobe_filter_change(i, changes, kprobe_filter_excess, GFP_KERNEL | __GFP_NOFAIL);
 }
 
-/**
- * kprobe_ftrace_discard() - forget which filters have a probepoint whose text is being freed
- * @pp: the probepoint; kprobe_ftrace_disarm() has removed it from all filters, or has failed to
+/*
+ * Forget which filters have a probepoint whose text is being freed. kprobe_ftrace_disarm() has
+ * removed it from all filters, or has failed to.
  */
 void kprobe_ftrace_discard(struct probepoint *pp)
 {

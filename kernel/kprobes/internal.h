@@ -334,17 +334,12 @@ void probepoint_table_del(struct probepoint *pp);
 
 #ifdef CONFIG_KRETPROBES
 
-/**
- * kretprobe_cache_xchg() - replace the instance in this CPU's cache
- * @cache: the cache of a pool, see kretprobe_pool_cache()
- * @ri: the new instance, or NULL
+/*
+ * Replace the instance in this CPU's part of a pool's cache, see kretprobe_pool_cache(). Return the
+ * old one. Preemption is disabled. @ri may be NULL, and so may the old instance.
  *
  * An NMI may exchange the instance at any time. Most architectures implement this_cpu_xchg() with
  * several instructions, between which an NMI may occur: on these, use an atomic xchg().
- *
- * Context: any, with preemption disabled.
- *
- * Return: the old instance, or NULL.
  */
 static __always_inline struct kretprobe_instance *
 kretprobe_cache_xchg(struct kretprobe_instance * __percpu *cache, struct kretprobe_instance *ri)
@@ -356,16 +351,7 @@ kretprobe_cache_xchg(struct kretprobe_instance * __percpu *cache, struct kretpro
 #endif
 }
 
-/**
- * kretprobe_cache_try_cmpxchg() - replace the instance if it is the expected one
- * @cache: the cache of a pool
- * @old: the expected instance, or NULL
- * @ri: the new instance, or NULL
- *
- * Context: as kretprobe_cache_xchg().
- *
- * Return: true if it was the expected one.
- */
+/* As kretprobe_cache_xchg(), but only if the instance is @old. Return: true if it was. */
 static __always_inline bool
 kretprobe_cache_try_cmpxchg(struct kretprobe_instance * __percpu *cache,
 			    struct kretprobe_instance *old, struct kretprobe_instance *ri)

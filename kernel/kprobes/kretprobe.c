@@ -37,11 +37,9 @@ static int kretprobe_prepare(struct kretprobe *rp)
 	return 0;
 }
 
-/**
- * kretprobe_check() - can a return probe be set at an address?
- * @entry: the start of the function if the address is the function's entry, otherwise 0
- *
- * Return: %KPROBE_REASON_NONE, or the reason why not.
+/*
+ * Can a return probe be set at an address? @entry: the start of the function if the address is the
+ * function's entry, otherwise 0. Return: KPROBE_REASON_NONE, or the reason why not.
  */
 enum kprobe_reason kretprobe_check(unsigned long entry)
 {

@@ -28,13 +28,9 @@
 /* kprobe_busy_begin() records this probe as running. It is never registered. */
 static struct kprobe kprobe_busy;
 
-/**
- * kprobe_busy_begin() - begin to count hits of this CPU as missed
- *
- * For code that calls handlers outside a hit. It must not be called again before
- * kprobe_busy_end().
- *
- * Context: disables preemption until kprobe_busy_end().
+/*
+ * Begin to count hits of this CPU as missed, for code that calls handlers outside a hit. It must
+ * not be called again before kprobe_busy_end().
  */
 void kprobe_busy_begin(void)
 {
@@ -43,9 +39,6 @@ void kprobe_busy_begin(void)
 	raw_cpu_ptr(&kprobe_ctlblk)->kprobe_status = KPROBE_HIT_ACTIVE;
 }
 
-/**
- * kprobe_busy_end() - undo kprobe_busy_begin()
- */
 void kprobe_busy_end(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
@@ -108,13 +101,10 @@ bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 }
 #endif
 
-/**
- * kprobe_task_oopsed() - record that no handler runs any more after the current task has oopsed
- *
- * Called when an oops is about to end the task. A handler that raised the oops never returns, and
- * its CPU would count all later hits as missed.
- *
- * Context: a task; preemption is still disabled if a handler was running.
+/*
+ * Called when an oops is about to end the current task. A handler that raised the oops never
+ * returns, and its CPU would count all later hits as missed. Preemption is still disabled if a
+ * handler was running.
  */
 void kprobe_task_oopsed(void)
 {
@@ -122,14 +112,7 @@ void kprobe_task_oopsed(void)
 	reset_current_kprobe();
 }
 
-/**
- * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
- * @pp: the probepoint, with nothing set but its address
- *
- * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
- *
- * Return: 0, or an errno as register_kprobe() documents it.
- */
+/* Return: 0, or an errno as register_kprobe() documents it. */
 int arch_prepare_probepoint(struct probepoint *pp)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -138,38 +121,26 @@ int arch_prepare_probepoint(struct probepoint *pp)
 	return arch_prepare_kprobe(&pp->kp);
 }
 
-/**
- * arch_remove_kprobe() - free what arch_prepare_kprobe() allocated
- * @p: what arch_prepare_kprobe() was given
- *
- * Architectures override it if they allocate something. It must not access the probed text,
- * which may have been freed.
- *
- * Context: sleeps; kprobe_mutex is held.
+/*
+ * Free what arch_prepare_kprobe() allocated. Architectures override this if they allocate
+ * something. It must not access the probed text, which may have been freed. kprobe_mutex is held.
  */
 void __weak arch_remove_kprobe(struct kprobe *p)
 {
 }
 
-/**
- * arch_kprobes_sync() - make all CPUs see what was armed and disarmed
- *
- * Architectures whose hooks do not synchronise for each probepoint override it.
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+/*
+ * Make all CPUs see what was armed and disarmed. Architectures whose hooks do not synchronise for
+ * each probepoint override this. kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void __weak arch_kprobes_sync(void)
 {
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-/**
- * arch_prepare_probepoint_ftrace() - prepare a probepoint at an ftrace location
- * @pp: the probepoint, with nothing set but its address
- *
- * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
- *
- * Return: 0, or an errno as register_kprobe() documents it.
+/*
+ * Prepare a probepoint at an ftrace location. Return: 0, or an errno as register_kprobe() documents
+ * it.
  */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
@@ -180,14 +151,7 @@ int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 }
 #endif
 
-/**
- * dump_kprobe() - print the address and the opcode of a probepoint
- * @kp: what get_kprobe() returned
- *
- * For architectures, which call it before BUG().
- *
- * Context: any.
- */
+/* Print the address and the opcode of a probepoint. Architectures call this before BUG(). */
 void __kprobes dump_kprobe(struct kprobe *kp)
 {
 	pr_err("kprobes: probe on %pS, opcode %*ph\n", kp->addr, (int)sizeof(kp->opcode),

@@ -61,26 +61,16 @@ static LIST_HEAD(detour_pages);
  */
 static LIST_HEAD(jumps);
 
-/**
- * alloc_optinsn_page() - allocate a page for detour buffers
- *
- * Architectures override it if jumps do not reach the memory of slots.
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
- *
- * Return: as alloc_insn_page().
+/*
+ * Allocate a page for detour buffers. Architectures override this if jumps do not reach the memory
+ * of slots. kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void __weak *alloc_optinsn_page(void)
 {
 	return alloc_insn_page();
 }
 
-/**
- * free_optinsn_page() - free what alloc_optinsn_page() returned
- * @page: the page
- *
- * Context: sleeps; kprobe_mutex is held.
- */
+/* Free what alloc_optinsn_page() returned. kprobe_mutex is held. */
 void __weak free_optinsn_page(void *page)
 {
 	execmem_free(page);
@@ -113,14 +103,9 @@ static void detour_page_destroy(struct detour_page *dp)
 	kfree_rcu(dp, rcu);
 }
 
-/**
- * get_optinsn_slot() - allocate a detour buffer
- *
- * arch_prepare_optimized_kprobe() calls this.
- *
- * Context: sleeps; kprobe_mutex is held.
- *
- * Return: the buffer, of MAX_OPTINSN_SIZE instructions; or NULL if there is no memory for it.
+/*
+ * Allocate a detour buffer, of MAX_OPTINSN_SIZE instructions, for arch_prepare_optimized_kprobe().
+ * Return: the buffer; or NULL if there is no memory for it.
  */
 kprobe_opcode_t *get_optinsn_slot(void)
 {
@@ -151,10 +136,9 @@ static struct detour_page *detour_page_of(unsigned long addr)
 	return NULL;
 }
 
-/**
- * free_optinsn_slot() - free a detour buffer
- * @slot: the buffer; no task is in it, running or preempted
- * @dirty: the contents were reported to perf: report that they are invalid
+/*
+ * Free a detour buffer, in which no task is running or preempted. @dirty: the contents were
+ * reported to perf: report that they are invalid.
  */
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 {
@@ -170,29 +154,14 @@ void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
 		detour_page_destroy(dp);
 }
 
-/**
- * is_kprobe_optinsn_slot() - is an address in a page of detour buffers?
- * @addr: any address
- *
- * Context: any in which RCU is watching.
- *
- * Return: true if it is.
- */
+/* Is an address in a page of detour buffers? RCU is watching. */
 bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	guard(rcu)();
 	return detour_page_of(addr);
 }
 
-/**
- * kprobe_get_optinsn_kallsym() - describe a page of detour buffers as a symbol
- * @nth: number of the page, counted from 0
- * @addr: result: its address
- * @type: result: the type of the symbol
- * @name: result: its name, in a buffer of KSYM_NAME_LEN bytes
- *
- * Return: 0, or -ERANGE if there is no such page.
- */
+/* As kprobe_get_kallsym(), for pages of detour buffers. */
 int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
 {
 	struct detour_page *dp;
@@ -209,17 +178,12 @@ int kprobe_get_optinsn_kallsym(unsigned int nth, unsigned long *addr, char *type
 	return -ERANGE;
 }
 
-/**
- * arch_prepare_detour() - build the detour buffer of a probepoint, if it has none
- * @pp: the probepoint
- * @dcr_size: size of the instruction that the jump replaces (the DCR) in bytes
- * @post: hits call post_handlers
+/*
+ * Build the detour buffer of a probepoint, if it has none.
  *
  * On architectures that use this file, the jump replaces one instruction. A task can be before or
  * after it, but not inside, as it can on x86. So, before the jump is written, hits of the
  * breakpoint need not be redirected to the buffer to keep tasks out.
- *
- * Context: sleeps; kprobe_mutex is held; takes cpus_read_lock() and text_mutex.
  *
  * Return: 0, or an errno if the probepoint cannot be optimised now. -ENOMEM is replaced by -ENOSPC,
  * so that the optimiser does not try again: the memory that jumps reach may be full permanently.
@@ -241,13 +205,9 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	return ret == -ENOMEM ? -ENOSPC : ret;
 }
 
-/**
- * arch_install_jump() - queue a jump for arch_sync_jumps()
- * @pp: the probepoint
- *
- * Context: kprobe_mutex, cpus_read_lock() and text_mutex are held.
- *
- * Return: true. Only the version of x86 can fail, if other code has changed the text.
+/*
+ * Queue a jump for arch_sync_jumps(). Return: true. Only the version of x86 can fail, if other code
+ * has changed the text.
  */
 bool arch_install_jump(struct probepoint *pp)
 {
@@ -256,10 +216,8 @@ bool arch_install_jump(struct probepoint *pp)
 	return true;
 }
 
-/**
- * arch_sync_jumps() - write the jumps of arch_install_jump()
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+/*
+ * Write the jumps of arch_install_jump(). kprobe_mutex, cpus_read_lock() and text_mutex are held.
  */
 void arch_sync_jumps(void)
 {

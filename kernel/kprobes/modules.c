@@ -92,17 +92,12 @@ bool kprobe_module_ready(const struct module *mod)
 	return false;
 }
 
-/**
- * kprobe_module_check() - does the state of a module allow a probe at an address in it?
- * @mod: the module
- * @addr: the address to probe
+/*
+ * Does the state of a module allow a probe at an address in it? Return: KPROBE_REASON_NONE, or the
+ * reason why it cannot be probed yet, or any more.
  *
  * As long as kprobe_mutex is held, the text stays: the notifier takes the mutex before the text is
- * freed.
- *
- * Context: kprobe_mutex is held, and preemption is disabled.
- *
- * Return: %KPROBE_REASON_NONE, or the reason why it cannot be probed yet, or any more.
+ * freed. Preemption is disabled.
  */
 enum kprobe_reason kprobe_module_check(const struct module *mod, unsigned long addr)
 {

@@ -275,16 +275,11 @@ static void optimizer_note_leaving(struct probepoint *pp, struct list_head *leav
 		list_add_tail(&pp->jump.leave, leave);
 }
 
-/**
- * optimizer_unoptimize_conflicts() - unoptimise the probepoints that conflict with a batch
- * @changes: the batch, a list of probepoints. Their new sets of probes are published, but their
- *	text is not patched yet.
- *
- * This unoptimises the probepoints of the batch that are about to be disarmed. It also unoptimises
- * every probepoint whose jump overwrites an address at which a probepoint of the batch is about to
- * be armed.
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+/*
+ * Unoptimise the probepoints of a batch that are about to be disarmed, and every probepoint whose
+ * jump overwrites an address at which a probepoint of the batch is about to be armed. The new sets
+ * of probes are published, but the text is not patched yet. cpus_read_lock() and text_mutex are
+ * held.
  */
 void optimizer_unoptimize_conflicts(struct list_head *changes)
 {
@@ -306,12 +301,9 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 	optimizer_unoptimize(&leave);
 }
 
-/**
- * optimizer_match_detours() - adapt detour buffers to the new probes of a batch
- * @changes: the batch, a list of probepoints. Their new sets of probes are published, and
- *	conflicting jumps are removed.
- *
- * Context: sleeps; kprobe_mutex, cpus_read_lock() and text_mutex are held.
+/*
+ * Adapt detour buffers to the new probes of a batch. These are published, and conflicting jumps are
+ * removed. cpus_read_lock() and text_mutex are held.
  */
 void optimizer_match_detours(struct list_head *changes)
 {
@@ -328,13 +320,10 @@ void optimizer_match_detours(struct list_head *changes)
 		arch_sync_jumps();
 }
 
-/**
- * optimizer_unoptimize_for_post() - unoptimise probepoints that get post_handlers
- * @changes: the batch, a list of probepoints. Their new sets of probes are staged, but not
- *	published yet.
- *
- * A probepoint is unoptimised if its new set has a post_handler and its detour buffer calls none;
- * or if a user of a probe in its new set needs the original text after the probed instruction.
+/*
+ * Unoptimise a probepoint of a batch if its new set, staged but not published yet, has a
+ * post_handler, and its detour buffer calls none; or if a user of a probe in its new set needs the
+ * original text after the probed instruction.
  */
 void optimizer_unoptimize_for_post(struct list_head *changes)
 {
@@ -376,12 +365,9 @@ static DECLARE_WORK(redirect_work, optimizer_redirect_worker);
 
 static struct kprobe_request redirect_request = { .work = &redirect_work };
 
-/**
- * probepoint_note_redirect() - note that a pre_handler has returned non-zero
- * @pp: the probepoint
- *
- * From now on no jump is written that overwrites the instruction after the probed one. If there is
- * such a jump already, a worker removes it.
+/*
+ * Note that a pre_handler has returned non-zero: from now on no jump is written that overwrites the
+ * instruction after the probed one. If there is such a jump already, a worker removes it.
  *
  * Context: any, with preemption disabled.
  */
@@ -393,9 +379,9 @@ void __kprobes probepoint_note_redirect(struct probepoint *pp)
 	kprobe_request(&redirect_request);
 }
 
-/**
- * optimizer_changed() - queue a changed probepoint, and others that can be optimised now
- * @pp: the probepoint; its text now matches its set of probes
+/*
+ * Queue a probepoint whose text now matches its set of probes, and others that can be optimised
+ * now.
  */
 void optimizer_changed(struct probepoint *pp)
 {
@@ -419,10 +405,9 @@ void optimizer_changed(struct probepoint *pp)
 			optimizer_enqueue(other);
 }
 
-/**
- * optimizer_remove() - remove a probepoint from the lists of the optimiser
- * @pp: the probepoint, which has been disarmed, and so has no detour buffer any more. Its last
- *	probe has been detached, or its text is about to be freed.
+/*
+ * Remove a probepoint from the lists of the optimiser. It has been disarmed, and so has no detour
+ * buffer any more. Its last probe has been detached, or its text is about to be freed.
  */
 void optimizer_remove(struct probepoint *pp)
 {
@@ -440,13 +425,10 @@ void optimizer_init_point(struct probepoint *pp)
 		pp->jump.refusal = KPROBE_REASON_JUMP_FTRACE;
 }
 
-/**
- * optimizer_status() - report a probepoint's jump-optimisation state
- * @pp: the probepoint
- * @why: result: the reason if the state is "refused" or "failed", or %KPROBE_REASON_NONE. If the
- *	safety check refused the jump, that is final; a failed attempt may be repeated.
- *
- * Return: the state, as a word for debugfs kprobes/optimizer.
+/*
+ * Return the state of a probepoint's jump, as a word for debugfs kprobes/optimizer. @why: result:
+ * the reason if the state is "refused" or "failed", or KPROBE_REASON_NONE. If the safety check
+ * refused the jump, that is final; a failed attempt may be repeated.
  */
 const char *optimizer_status(struct probepoint *pp, enum kprobe_reason *why)
 {
@@ -516,15 +498,11 @@ static void optimizer_answer(struct jump_question *q, const struct kprobe_jump *
 	}
 }
 
-/**
- * optimizer_explain() - would probepoints be optimised?
- * @questions: a list of &struct jump_question, whose results are filled in
+/*
+ * Would probepoints be optimised? @questions: a list of struct jump_question, whose results are
+ * filled in. If the addresses are in ascending order, each function is decoded only once.
  *
- * If the addresses are in ascending order, each function is decoded only once.
- *
- * Context: sleeps; takes kprobe_mutex.
- *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -ENOMEM. Takes kprobe_mutex.
  */
 int optimizer_explain(struct list_head *questions)
 {

@@ -157,18 +157,13 @@ static enum kprobe_reason place_check_text(struct kprobe_place *place)
 	return why ?: kprobe_ftrace_check(place);
 }
 
-/**
- * kprobe_find_place() - find the address to probe, and check whether it can be probed
- * @p: the probe, which does not change
- * @place: result: the address, and what is known about it
- * @dry: do not pin the module, which then stays in memory only until kprobe_mutex is released
+/*
+ * Find the address to probe, and check whether it can be probed. Whether the instruction can be
+ * probed is left to the architecture. @place: result: the address, and what is known about it.
+ * @dry: do not pin the module, which then stays in memory only until kprobe_mutex is released.
  *
- * Whether the instruction can be probed is left to the architecture.
- *
- * Context: sleeps; kprobe_mutex is held; takes jump_label_lock().
- *
- * Return: %KPROBE_REASON_NONE, and @place->module is pinned unless @dry; or the reason why it
- * cannot be probed.
+ * Return: KPROBE_REASON_NONE, and @place->module is pinned unless @dry; or the reason why it cannot
+ * be probed. Takes jump_label_lock().
  */
 enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place *place, bool dry)
 {
@@ -205,12 +200,9 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 	return why;
 }
 
-/**
- * kprobe_free_init_mem() - remove all probepoints in the kernel's init text
- *
- * Called before the init text is freed, while it can still be patched.
- *
- * Context: sleeps; takes kprobe_mutex.
+/*
+ * Remove all probepoints in the kernel's init text, which is about to be freed, but can still be
+ * patched.
  */
 void kprobe_free_init_mem(void)
 {

@@ -259,12 +259,7 @@ struct kretprobe_instance *kretprobe_pool_take(struct kretprobe_pool *pool)
  * fully ordered. set_bit() and clear_bit() are not, so they need the barriers.
  */
 
-/**
- * kretprobe_pool_give() - give an instance back
- * @ri: the instance, which the caller must not use any more
- *
- * Context: any, with preemption disabled.
- */
+/* Give back an instance, which the caller must not use any more. Preemption is disabled. */
 void __kprobes kretprobe_pool_give(struct kretprobe_instance *ri)
 {
 	struct kretprobe_chunk *c = ri->chunk;
@@ -339,10 +334,8 @@ struct chunk_group *pool_group(const struct kretprobe_pool *pool, unsigned int i
 	return READ_ONCE(pool->group[index]);
 }
 
-/**
- * kretprobe_pool_free() - free a pool
- * @pool: the pool. None of its instances is in use, and a grace period has passed since the last
- *	use.
+/*
+ * Free a pool. None of its instances is in use, and a grace period has passed since the last use.
  */
 void kretprobe_pool_free(struct kretprobe_pool *pool)
 {
@@ -420,15 +413,9 @@ struct kretprobe_chunk *pool_next_chunk(const struct kretprobe_pool *pool,
 	return NULL;
 }
 
-/**
- * kretprobe_pool_create() - create a pool of fixed size
- * @nr: number of instances, at least one
- * @data_size: bytes of private data in each instance
- *
- * Context: sleeps.
- *
- * Return: the pool, for kretprobe_pool_free(); or NULL if out of memory, or if @nr is too
- * large.
+/*
+ * Create a pool of @nr instances, at least one, each with @data_size bytes of private data. Return:
+ * the pool; or NULL if out of memory, or if @nr is too large.
  */
 struct kretprobe_pool *kretprobe_pool_create(unsigned int nr, size_t data_size)
 {
@@ -486,28 +473,22 @@ struct kretprobe_instance * __percpu *kretprobe_pool_cache(struct kretprobe_pool
 	return pool->cache;
 }
 
-/**
- * kretprobe_pool_drop() - subtract an instance from the pool's count, instead of giving it back
- * @pool: a pool of fixed size
- *
- * Called when a call ends after its return probe was unregistered.
- *
- * Context: any.
- *
- * Return: true if the count is zero: kretprobe_pool_drain() was called, and all calls that had
- * instances have ended. The pool may be freed a grace period later.
+/*
+ * Subtract an instance from the count of a pool of fixed size, instead of giving it back: its call
+ * has ended after its return probe was unregistered. Return: true if the count is zero:
+ * kretprobe_pool_drain() was called, and all calls that had instances have ended. The pool may be
+ * freed a grace period later.
  */
 bool __kprobes kretprobe_pool_drop(struct kretprobe_pool *pool)
 {
 	return atomic_dec_and_test(&pool->left);
 }
 
-/**
- * kretprobe_pool_drain() - subtract the free instances from the pool's count
- * @pool: a pool of fixed size; no instance is taken or given back any more
- *
- * Return: true if the count is zero: no call has an instance any more. The pool may be freed a
- * grace period later. If false, kretprobe_pool_drop() returns true for the last call.
+/*
+ * Subtract the free instances from the count of a pool of fixed size, of which no instance is taken
+ * or given back any more. Return: true if the count is zero: no call has an instance any more, and
+ * the pool may be freed a grace period later. If false, kretprobe_pool_drop() returns true for the
+ * last call.
  */
 bool kretprobe_pool_drain(struct kretprobe_pool *pool)
 {

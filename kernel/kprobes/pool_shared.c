@@ -384,13 +384,9 @@ static void pool_wake_workers(void)
 		queue_work_on(cpu, pool_wq, &per_cpu(pool_cpu, cpu).work);
 }
 
-/**
- * kretprobe_pool_share() - get a reference to a shared pool
- * @data_size: bytes of private data in each instance
- *
- * Context: sleeps.
- *
- * Return: the pool, for kretprobe_pool_unshare(); or NULL if out of memory.
+/*
+ * Get a reference to the shared pool for instances with @data_size bytes of private data. Return:
+ * the pool, for kretprobe_pool_unshare(); or NULL if out of memory.
  */
 struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 {
@@ -429,12 +425,6 @@ struct kretprobe_pool *kretprobe_pool_share(size_t data_size)
 	return pool;
 }
 
-/**
- * kretprobe_pool_unshare() - drop a reference to a shared pool
- * @pool: what kretprobe_pool_share() returned
- *
- * Context: sleeps.
- */
 void kretprobe_pool_unshare(struct kretprobe_pool *pool)
 {
 	guard(mutex)(&pool_mutex);
@@ -463,15 +453,12 @@ static noinline void pool_replace_dead_in(const struct kretprobe_pool *pool,
 	}
 }
 
-/**
- * kretprobe_pools_replace_dead() - replace the holders of unregistered return probes
- * @by: the holder that instances of the shared pools refer to afterwards
+/*
+ * Replace the holders of unregistered return probes in all instances of the shared pools by @by.
  *
- * Free instances are included: they refer to the holder that they were last taken for. No lock
- * is held, so a chunk may be added or deleted during the walk: the instances of a new chunk refer
- * to no holder, and the instances of a deleted one are never used again.
- *
- * Context: sleeps.
+ * Free instances are included: they refer to the holder that they were last taken for. No lock is
+ * held, so a chunk may be added or deleted during the walk: the instances of a new chunk refer to
+ * no holder, and the instances of a deleted one are never used again.
  */
 void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 {

@@ -43,10 +43,8 @@ static u64 last_serial;
  */
 bool kprobes_all_disarmed;
 
-/**
- * probepoint_set_state() - change the state of a probepoint
- * @pp: the probepoint
- * @state: the new state. The text, the slot and the filters of ftrace already match it.
+/*
+ * Change the state of a probepoint. The text, the slot and the filters of ftrace already match it.
  */
 void probepoint_set_state(struct probepoint *pp, enum probepoint_state state)
 {
@@ -196,15 +194,10 @@ static struct probepoint *probepoint_create(const struct kprobe_place *place,
 	return pp;
 }
 
-/**
- * probepoint_attach() - attach a probe to the probepoint of an address
- * @p: the probe; only its point and its list entry change
- * @place: the address, and its module, which is pinned. The end of the batch unpins the module;
- *	after an error, the caller must do so.
- * @changes: the batch
- * @why: result: the reason for an error
- *
- * Return: 0; -ENOMEM; or the errno of the architecture's hook.
+/*
+ * Attach a probe to the probepoint of an address, and put that on the batch @changes. Of @p, only
+ * its point and its list entry change. The end of the batch unpins @place->module; after an error,
+ * the caller must do so. Return: 0; or -ENOMEM or the errno of the architecture's hook, and @why.
  */
 int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
 		      struct list_head *changes, enum kprobe_reason *why)
@@ -227,11 +220,7 @@ int probepoint_attach(struct kprobe *p, const struct kprobe_place *place,
 	return 0;
 }
 
-/**
- * probepoint_detach() - detach a probe from its probepoint
- * @p: the probe
- * @changes: the batch; after its commit, no new hit calls @p
- */
+/* Detach a probe from its probepoint. After the commit of @changes, no new hit calls @p. */
 void probepoint_detach(struct kprobe *p, struct list_head *changes)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -274,9 +263,9 @@ static void probepoint_unpublish(struct probepoint *pp)
 	pp->published = false;
 }
 
-/**
- * probepoint_free() - free a probepoint whose last probe has been detached
- * @pp: the probepoint; its text is the original, or has been freed
+/*
+ * Free a probepoint whose last probe has been detached. Its text is the original, or has been
+ * freed.
  */
 void probepoint_free(struct probepoint *pp)
 {
@@ -304,10 +293,9 @@ void probepoint_free(struct probepoint *pp)
 	probepoint_defer_free(pp);
 }
 
-/**
- * probepoint_kill() - set a probepoint's state to GONE; mark its probes GONE, or let them wait for
- *	their module
- * @pp: the probepoint; its text is the original, and no probe is called
+/*
+ * Set a probepoint's state to GONE; mark its probes GONE, or let them wait for their module. Its
+ * text is the original, and no probe is called.
  */
 void probepoint_kill(struct probepoint *pp)
 {

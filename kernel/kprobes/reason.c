@@ -37,12 +37,9 @@ static const struct reason reasons[NR_KPROBE_REASONS] = {
 #include <linux/kprobe_reason_list.h>
 };
 
-/**
- * kprobe_reason_errno() - get the errno that belongs to a reason
- * @why: the reason
- *
- * Return: the errno of a registration that is refused for @why; 0 if @why is no refusal, or has
- * no fixed errno.
+/*
+ * Return: the errno of a registration that is refused for this reason; 0 if the reason is no
+ * refusal, or has no fixed errno.
  */
 int kprobe_reason_errno(enum kprobe_reason why)
 {
@@ -57,12 +54,7 @@ const char *kprobe_reason_kind(enum kprobe_reason why)
 	return reasons[why].kind;
 }
 
-/**
- * kprobe_reason_text() - get the text of a reason
- * @why: the reason
- *
- * Return: a pointer to the table's pointer to the text, as tracing_log_err() needs it.
- */
+/* Return: a pointer to the table's pointer to the text, as tracing_log_err() needs it. */
 const char *const *kprobe_reason_text(enum kprobe_reason why)
 {
 	return &reasons[why].text;

@@ -76,13 +76,9 @@ static void __kprobes kprobe_requests_irq_work(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, requests_irq_work) =
 	IRQ_WORK_INIT_HARD(kprobe_requests_irq_work);
 
-/**
- * kprobe_request() - request that a work item be queued
- * @r: the request
- *
- * The work item sees what the caller stored before this call.
- *
- * Context: any.
+/*
+ * Request, in any context, that a work item be queued. It sees what the caller stored before this
+ * call.
  */
 void __kprobes kprobe_request(struct kprobe_request *r)
 {

@@ -579,12 +579,10 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 	return true;
 }
 
-/**
- * kretprobe_teardown() - undo kretprobe_setup()
- * @rp: the return probe. If it was ever hit, an RCU grace period has passed since its last hit,
- *	and since kretprobe_deactivate() stopped it.
- *
- * Does nothing if @rp is not stopped, or was not set up.
+/*
+ * Undo kretprobe_setup(). If the return probe was ever hit, an RCU grace period has passed since
+ * its last hit, and since kretprobe_deactivate() stopped it. Do nothing if it is not stopped, or
+ * was not set up.
  */
 void kretprobe_teardown(struct kretprobe *rp)
 {

@@ -160,12 +160,9 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 	return true;
 }
 
-/**
- * kretprobe_teardown() - undo kretprobe_setup()
- * @rp: the return probe. If it was ever hit, a grace period has passed since its last hit, and
- *	since its rethook was stopped.
- *
- * Does nothing if @rp is not stopped, or was not set up.
+/*
+ * Undo kretprobe_setup(). If the return probe was ever hit, a grace period has passed since its
+ * last hit, and since its rethook was stopped. Do nothing if it is not stopped, or was not set up.
  */
 void kretprobe_teardown(struct kretprobe *rp)
 {

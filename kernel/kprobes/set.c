@@ -154,13 +154,9 @@ static __always_inline void probe_set_count_missed(struct kprobe *p)
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
 }
 
-/**
- * probepoint_count_missed() - count a hit whose handlers are not called
- * @pp: the probepoint
- *
- * This increments nmissed of every enabled probe.
- *
- * Context: any, with preemption disabled.
+/*
+ * Count a hit whose handlers are not called: increment nmissed of every enabled probe. Preemption
+ * is disabled.
  */
 void __kprobes probepoint_count_missed(struct probepoint *pp)
 {
@@ -171,19 +167,14 @@ void __kprobes probepoint_count_missed(struct probepoint *pp)
 }
 
 #ifdef __ARCH_WANT_PROBEPOINT
-/**
- * probepoint_call_nested() - call the pre_handlers for a hit that a handler has caused
- * @pp: the probepoint
- * @regs: registers of the hit
+/*
+ * For a hit that a handler has caused: call the pre_handlers of the enabled probes for which
+ * kprobe_nests() is true. For the others, the hit counts as missed. The caller has taken a level
+ * (see struct kprobe_level) for this hit. A hit that these pre_handlers cause gets no level, and
+ * counts as missed.
  *
- * The enabled probes for which kprobe_nests() is true are called. For the others, the hit counts as
- * missed.
- *
- * Context: as for a hit. The caller has taken a level (see struct kprobe_level) for this hit. A hit
- * that these pre_handlers cause gets no level, and counts as missed.
- *
- * Return: true if a handler has redirected execution to @regs; the handlers after it are not
- * called then.
+ * Return: true if a handler has redirected execution to @regs; the handlers after it are not called
+ * then.
  */
 bool __kprobes probepoint_call_nested(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -221,10 +212,7 @@ void __kprobes kprobes_inc_nmissed_count(struct kprobe *p)
 		probe_set_count_missed(p);
 }
 
-/**
- * probepoint_init_set() - give a new probepoint the empty probe_set, and the dispatcher
- * @pp: the probepoint, which no hit can find yet
- */
+/* Give a new probepoint, which no hit can find yet, the empty probe_set and the dispatcher. */
 void probepoint_init_set(struct probepoint *pp)
 {
 	RCU_INIT_POINTER(pp->set, &empty.set);
@@ -263,13 +251,7 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 	}
 }
 
-/**
- * probepoint_stage_set() - build a probe_set of the probes that are enabled now
- * @pp: the probepoint
- * @gfp: how to allocate it
- *
- * Return: 0, or -ENOMEM.
- */
+/* Build a probe_set of the probes that are enabled now. Return: 0, or -ENOMEM. */
 int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 {
 	unsigned int nr = 0, nr_pre = 0, nr_post = 0, i = 0;
@@ -350,14 +332,12 @@ static struct kprobe *probe_set_choose_first(struct probepoint *pp, struct probe
 	return set->probes[0] && !set->probes[1] ? set->probes[0] : &pp->kp;
 }
 
-/**
- * probepoint_publish_set() - make hits call the probes that are enabled now
- * @pp: the probepoint. If no set was staged, this allocates one with __GFP_NOFAIL. Callers may rely
- *	on that only if they detach or disable probes: then the new set is not larger than the old
- *	one.
+/*
+ * Make hits call the probes that are enabled now.
  *
- * A hit that began before may call the probes of the old set until the end of an RCU grace
- * period.
+ * If no set was staged, this allocates one with __GFP_NOFAIL. Callers may rely on that only if they
+ * detach or disable probes: then the new set is not larger than the old one. A hit that began
+ * before may call the probes of the old set until the end of an RCU grace period.
  */
 void probepoint_publish_set(struct probepoint *pp)
 {

@@ -123,13 +123,9 @@ static void slot_page_destroy(struct slot_page *sp)
 	queue_rcu_work(system_unbound_wq, &sp->free_work);
 }
 
-/**
- * get_insn_slot_for() - allocate a slot
- * @pp: the owner, as probepoint_of_insn_slot() returns it; or NULL
- *
- * Context: sleeps.
- *
- * Return: the slot, of KPROBE_SLOT_SIZE bytes, or NULL if out of memory.
+/*
+ * Allocate a slot of KPROBE_SLOT_SIZE bytes. @pp: the owner, as probepoint_of_insn_slot() returns
+ * it; or NULL. Return: the slot, or NULL if out of memory.
  */
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 {
@@ -155,13 +151,6 @@ kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 	return slot;
 }
 
-/**
- * get_insn_slot() - allocate a slot without an owner
- *
- * Context: sleeps.
- *
- * Return: as get_insn_slot_for().
- */
 kprobe_opcode_t *get_insn_slot(void)
 {
 	return get_insn_slot_for(NULL);
@@ -172,12 +161,9 @@ static __always_inline struct slot_page *slot_page_of(unsigned long addr)
 	return xa_load(&pages, addr >> PAGE_SHIFT);
 }
 
-/**
- * free_insn_slot() - free a slot
- * @slot: the slot; no task is in it, running or preempted
- * @dirty: the slot had code that was reported to perf: report its removal
- *
- * Context: sleeps.
+/*
+ * Free a slot, in which no task is running or preempted. @dirty: the slot had code that was
+ * reported to perf: report its removal.
  */
 void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 {
@@ -208,14 +194,12 @@ unlock:
 	mutex_unlock(&slot_mutex);
 }
 
-/**
- * probepoint_of_insn_slot() - find the owner of the slot that contains an address
- * @addr: any address
+/*
+ * Find the owner of the slot that contains an address. Return: the owner; NULL if the slot has
+ * none, or @addr is in no slot in use.
  *
- * Context: any. The probepoint and the text of the slot are valid until the caller
- * enables preemption; or as long as a task is in the slot.
- *
- * Return: the owner; NULL if the slot has none, or @addr is in no slot in use.
+ * Context: any. The probepoint and the text of the slot are valid until the caller enables
+ * preemption; or as long as a task is in the slot.
  */
 struct probepoint __kprobes *probepoint_of_insn_slot(unsigned long addr)
 {
@@ -299,10 +283,7 @@ static void slots_free_deferred(struct kprobe_deferred *deferred)
 	kfree(ds);
 }
 
-/**
- * kprobe_defer_free_slot() - free a slot when no task can be in it any more
- * @ds: the slot, which new hits do not enter
- */
+/* Free a slot, which new hits do not enter, when no task can be in it any more. */
 void kprobe_defer_free_slot(struct deferred_slot *ds)
 {
 	lockdep_assert_held(&kprobe_mutex);

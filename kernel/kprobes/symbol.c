@@ -54,10 +54,9 @@ struct kprobe_symbol *kprobe_look_up(unsigned long addr)
 	return &last_symbol;
 }
 
-/**
- * kprobe_symbol_at() - find the symbol that contains an address
- * @addr: an address that kprobe_find_place() has found while the caller held kprobe_mutex, as it
- *	still does
+/*
+ * Find the symbol that contains an address. kprobe_find_place() has found @addr while the caller
+ * held kprobe_mutex, as it still does.
  *
  * So last_symbol was set under the same hold of kprobe_mutex. Until the caller releases the mutex,
  * the module of last_symbol cannot be unloaded, nor can another module be loaded at @addr: the

@@ -81,13 +81,9 @@ static void probepoint_table_put(struct probepoint_table *t, struct probepoint *
 	smp_store_release(&t->entry[i], pp);
 }
 
-/**
- * probepoint_table_reserve() - make room for new probepoints
- * @nr: number of probepoints that are going to be added
- *
- * After this, probepoint_table_add() cannot fail.
- *
- * Return: 0, or -ENOMEM.
+/*
+ * Make room for @nr new probepoints, so that probepoint_table_add() cannot fail. Return: 0, or
+ * -ENOMEM.
  */
 int probepoint_table_reserve(unsigned int nr)
 {
@@ -121,11 +117,9 @@ int probepoint_table_reserve(unsigned int nr)
 	return 0;
 }
 
-/**
- * probepoint_table_add() - add a probepoint
- * @pp: the probepoint; its address is not in the table, and room was reserved
- *
- * From now on hits find it.
+/*
+ * Add a probepoint. Its address is not in the table, and room was reserved. From now on hits find
+ * it.
  */
 void probepoint_table_add(struct probepoint *pp)
 {
@@ -133,10 +127,7 @@ void probepoint_table_add(struct probepoint *pp)
 	probepoint_table_put(probepoint_table_current(), pp);
 }
 
-/**
- * probepoint_table_del() - remove a probepoint
- * @pp: the probepoint, which must not be freed before an RCU grace period has passed
- */
+/* Remove a probepoint, which must not be freed before an RCU grace period has passed. */
 void probepoint_table_del(struct probepoint *pp)
 {
 	struct probepoint_table *t = probepoint_table_current();

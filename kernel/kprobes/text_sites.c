@@ -223,17 +223,14 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 }
 #endif
 
-/**
- * kprobe_reserved_site() - is an address in an instruction that the kernel patches?
- * @addr: address of code
- * @mod: the module that contains @addr, or NULL; the caller keeps it loaded
- * @where: result: if so, the range of the instruction; for a BUG(), only its first byte
+/*
+ * Is @addr in an instruction that the kernel patches? @mod: the module that contains @addr, or
+ * NULL; the caller keeps it loaded. @where: result: if so, the range of the instruction; for a
+ * BUG(), only its first byte. jump_label_lock() is held, and kprobe_text_sites_init() has returned
+ * 0.
  *
- * Context: kprobe_mutex and jump_label_lock() are held, and kprobe_text_sites_init()
- * has returned 0.
- *
- * Return: a reason if @addr is in a jump label or a static call, or is the address of a BUG();
- * or %KPROBE_REASON_NONE.
+ * Return: a reason if @addr is in a jump label or a static call, or is the address of a BUG(); or
+ * KPROBE_REASON_NONE.
  */
 enum kprobe_reason kprobe_reserved_site(unsigned long addr, const struct module *mod,
 					struct kprobe_range *where)
@@ -249,16 +246,12 @@ static bool text_site_is_patched(enum kprobe_reason why)
 	return why == KPROBE_REASON_JUMP_LABEL || why == KPROBE_REASON_STATIC_CALL;
 }
 
-/**
- * kprobe_patches_text() - does the kernel patch an instruction in a range?
- * @start: the first address
- * @end: the first address after the instructions to check, which are few
+/*
+ * Is a jump label or a static call in [@start, @end), which has few bytes?
  *
  * Context: preemption is disabled, which keeps a module from being freed during the search, and
  * jump_label_lock() is held. The caller has taken kprobe_mutex at some time after
  * kprobe_text_sites_init() returned 0, so it sees the list of sites.
- *
- * Return: true if a jump label or a static call is in the range.
  */
 bool kprobe_patches_text(unsigned long start, unsigned long end)
 {

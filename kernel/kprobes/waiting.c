@@ -43,17 +43,12 @@ static bool waiting_module_name(const struct kprobe *p, char name[MODULE_NAME_LE
 	return true;
 }
 
-/**
- * kprobe_should_wait() - may a probe wait for its module?
- * @p: the probe, which cannot be registered now
- * @why: the reason why not
+/*
+ * May a probe that cannot be registered now, because of @why, wait for its module?
  *
- * It may if the module is not loaded, or is being loaded or unloaded. Loading a
- * module calls kprobe_waiting_notify(), which waits for kprobe_mutex and so
- * finds the probe. It may not if the module is already loaded: then the module
- * lacks the symbol.
- *
- * Return: true if it may.
+ * It may if the module is not loaded, or is being loaded or unloaded. Loading a module calls
+ * kprobe_waiting_notify(), which waits for kprobe_mutex and so finds the probe. It may not if the
+ * module is already loaded: then the module lacks the symbol.
  */
 bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 {
@@ -81,12 +76,9 @@ bool kprobe_should_wait(const struct kprobe *p, enum kprobe_reason why)
 	}
 }
 
-/**
- * kprobe_waiting_add() - add a probe to the probes that wait for their module
- * @p: the probe; it is on no list
- *
- * This does not clear addr of @p: a handler that was called before the text was freed may still
- * read it.
+/*
+ * Add a probe, which is on no list, to the probes that wait for their module. Do not clear its
+ * addr: a handler that was called before the text was freed may still read it.
  */
 void kprobe_waiting_add(struct kprobe *p)
 {

@@ -223,14 +223,10 @@ bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context,
 
 struct kprobe_level *x86_kprobe_take_second(s32 context, struct pt_regs *regs);
 
-/**
- * kprobe_leave() - free the level that kprobe_enter() took
- * @level: the level, the top entry of this CPU's stack of running handlers
- *
- * The level is cleared before it is freed: an NMI may take it as soon as it is free, and relies on
- * a free level having no context and no registers.
- *
- * Context: as for kprobe_enter().
+/*
+ * Free the level that kprobe_enter() took, the top entry of this CPU's stack of running handlers.
+ * Clear it before it is free: an NMI may take it as soon as it is free, and relies on a free level
+ * having no context and no registers.
  */
 static __always_inline void kprobe_leave(struct kprobe_level *level)
 {
@@ -462,19 +458,14 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
 
-/**
- * kprobe_regs_ip() - find the instruction that saved registers belong to
- * @regs: registers that an exception or a trampoline saved. At least the part that the CPU pushes
- *	at an exception, from the instruction pointer on, must be readable.
- * @task: the task on whose stack @regs are
+/*
+ * Return: the instruction pointer that registers would have in the function without probes. An
+ * exception or a trampoline saved @regs on the stack of @task. At least the part that the CPU
+ * pushes at an exception, from the instruction pointer on, must be readable.
  *
  * While pre_handlers run, the saved instruction pointer is after the breakpoint, where a different
  * instruction may begin. If @regs are those of user space, only the instruction pointer and the
  * code segment are read.
- *
- * Context: any.
- *
- * Return: the instruction pointer in the function without probes.
  */
 static __always_inline
 unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
@@ -484,17 +475,11 @@ unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
 	return READ_ONCE_NOCHECK(regs->ip);
 }
 
-/**
- * kprobe_regs_at_entry() - do saved registers belong to a function that has no frame yet?
- * @regs: registers that an exception or a trampoline saved
- * @task: the task on whose stack @regs are
- *
- * For unwinders that use frame pointers: at the entry, the frame pointer is still the caller's.
- *
- * Context: any.
- *
- * Return: true if @regs are those of pre_handlers at the entry of a function, or of
- * post_handlers after ftrace's call there: the stack pointer is at the return address.
+/*
+ * Do registers that an exception or a trampoline saved belong to a function that has no frame yet?
+ * True if @regs are those of pre_handlers at the entry of a function, or of post_handlers after
+ * ftrace's call there: the stack pointer is at the return address. For unwinders that use frame
+ * pointers: at the entry, the frame pointer is still the caller's.
  */
 static __always_inline
 bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)

@@ -197,15 +197,12 @@ static int __init x86_blacklist_prefixed(void *unused, const char *name, unsigne
 	return 0;
 }
 
-/**
- * arch_within_kprobe_blacklist() - is an address in text that cannot take a trap?
- * @addr: address of code
+/*
+ * Is an address in text that cannot take a trap?
  *
  * The handling of a trap executes the entry code, return thunks and indirect-branch thunks: an int3
  * in these would trap again, endlessly. The range also contains the trampolines of static calls,
  * which the kernel patches.
- *
- * Return: true if it is.
  */
 bool arch_within_kprobe_blacklist(unsigned long addr)
 {
@@ -214,11 +211,6 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 	return p >= (void *)__softirqentry_text_end && p < (void *)_etext;
 }
 
-/**
- * arch_populate_kprobe_blacklist() - add text that cannot take a trap to the blacklist
- *
- * Return: 0 or a negative errno.
- */
 int __init arch_populate_kprobe_blacklist(void)
 {
 	unsigned int i;

@@ -503,14 +503,9 @@ static enum kprobe_reason targets_look_up(const struct text_targets *tt, unsigne
 	return kind < ARRAY_SIZE(reasons) ? reasons[kind] : KPROBE_REASON_NONE;
 }
 
-/**
- * x86_kprobe_check_targets() - look for far branches, loaded addresses, fixups and jump labels that
- *	lead into the JTPR of a jump (its bytes 1 to 4)
- * @jump: the jump. Its refusal is filled in, with a reason or %KPROBE_REASON_NONE.
- *
- * Context: sleeps; takes targets_mutex; may search all text.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Look for far branches, loaded addresses, fixups and jump labels that lead into the JTPR of a jump
+ * (its bytes 1 to 4), and set its refusal. Return: 0 or -ENOMEM. May search all text.
  */
 int x86_kprobe_check_targets(struct kprobe_jump *jump)
 {
@@ -532,10 +527,7 @@ int x86_kprobe_check_targets(struct kprobe_jump *jump)
 	return 0;
 }
 
-/**
- * arch_kprobe_module_going() - free the branch targets of a module
- * @mod: the module, which is about to be freed
- */
+/* Free the branch targets of a module that is about to be freed. */
 void arch_kprobe_module_going(const struct module *mod)
 {
 	struct text_targets *tt, *next;

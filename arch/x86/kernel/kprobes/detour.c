@@ -61,15 +61,13 @@ static unsigned long __kprobes detour_copy_at(unsigned long detour, unsigned lon
 	return 0;
 }
 
-/**
- * x86_kprobe_resume_address() - find where to resume after a handler has redirected execution
- * @ip: where the handler wants to resume
+/*
+ * Find where to resume after a handler has redirected execution to @ip. Return: if a probepoint
+ * before @ip has a detour buffer, and its jump overlaps the instruction at @ip: the copy of that
+ * instruction in the buffer; otherwise @ip.
  *
- * Context: preemption stays disabled until the CPU resumes; or the task does not sleep until
- * then. Otherwise the detour buffer could be freed before the CPU resumes there.
- *
- * Return: if a probepoint before @ip has a detour buffer, and its jump overlaps the instruction at
- * @ip: the copy of that instruction in the buffer; otherwise @ip.
+ * Context: preemption stays disabled until the CPU resumes; or the task does not sleep until then.
+ * Otherwise the detour buffer could be freed before the CPU resumes there.
  */
 unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 {
@@ -89,13 +87,8 @@ unsigned long __kprobes x86_kprobe_resume_address(unsigned long ip)
 	return ip;
 }
 
-/**
- * kprobe_detour_nested() - handle a hit that a handler has caused, and enable preemption
- * @pp: the probepoint
- * @regs: registers that the trampoline has saved
- *
- * Context: the probed function's, with preemption disabled by the trampoline.
- *
+/*
+ * Handle a hit that a handler has caused, and enable preemption, which the trampoline has disabled.
  * Return: true if a handler has redirected execution to @regs.
  */
 __visible bool __kprobes kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs)
@@ -108,11 +101,9 @@ __visible bool __kprobes kprobe_detour_nested(struct probepoint *pp, struct pt_r
 	return redirected;
 }
 
-/**
- * kprobe_detour_redirected() - record that a pre_handler returned non-zero
- * @p: the probe, which is recorded as running on this CPU, see struct kprobe_level
- *
- * Context: any, with preemption disabled by the trampoline.
+/*
+ * Record that the pre_handler of @p, which is recorded as running on this CPU, returned non-zero.
+ * The trampoline has disabled preemption.
  */
 __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 {
@@ -290,11 +281,9 @@ enum kprobe_answer arch_explain_detour(struct probepoint *pp, unsigned int dcr_s
 }
 #endif
 
-/**
- * arch_drop_detour() - stop hits from resuming in the detour buffer
- * @pp: the probepoint; the jump is not in its text
- *
- * Return: the detour buffer, which the caller frees when no task can be in it.
+/*
+ * Stop hits from resuming in the detour buffer. The jump is not in the text. Return: the buffer,
+ * which the caller frees when no task can be in it.
  */
 kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 {
@@ -306,15 +295,9 @@ kprobe_opcode_t *arch_drop_detour(struct probepoint *pp)
 	return text;
 }
 
-/**
- * arch_match_detour() - choose the trampoline that suits the number of pre_handlers
- * @pp: the probepoint, which has a detour buffer
- *
- * arch_sync_jumps() patches the call. A CPU that hits the int3 which replaces the call in the
- * meantime calls the new trampoline.
- *
- * Context: sleeps; kprobe_mutex and text_mutex are held.
- *
+/*
+ * Choose the trampoline that suits the number of pre_handlers. arch_sync_jumps() patches the call.
+ * A CPU that hits the int3 which replaces the call in the meantime calls the new trampoline.
  * Return: true if arch_sync_jumps() has something to patch.
  */
 bool arch_match_detour(struct probepoint *pp)
@@ -335,16 +318,10 @@ bool arch_match_detour(struct probepoint *pp)
 	return true;
 }
 
-/**
- * arch_install_jump() - replace a breakpoint with a jump to the detour buffer
- * @pp: the probepoint; since its detour buffer was built, a grace period of tasks RCU and one of
- *	RCU have passed
- *
- * The jump is in place after arch_sync_jumps().
- *
- * Context: sleeps; kprobe_mutex and text_mutex are held.
- *
- * Return: false if other code has changed the text. Then this writes nothing.
+/*
+ * Replace a breakpoint with a jump to the detour buffer, which is in place after arch_sync_jumps().
+ * Since the buffer was built, a grace period of tasks RCU and one of RCU have passed. Return: false
+ * if other code has changed the text. Then this writes nothing.
  */
 bool arch_install_jump(struct probepoint *pp)
 {
@@ -370,23 +347,15 @@ bool arch_install_jump(struct probepoint *pp)
 	return true;
 }
 
-/**
- * arch_sync_jumps() - patch what arch_install_jump() and arch_match_detour() queued
- *
- * Context: sleeps; text_mutex is held.
- */
+/* Patch what arch_install_jump() and arch_match_detour() queued. */
 void arch_sync_jumps(void)
 {
 	text_poke_finish();
 }
 
-/**
- * arch_break_jump() - begin to replace a jump with a breakpoint
- * @pp: the probepoint
- *
- * The caller next calls arch_kprobes_sync(), arch_restore_jump() and arch_kprobes_sync().
- *
- * Context: sleeps; text_mutex is held.
+/*
+ * Begin to replace a jump with a breakpoint. The caller next calls arch_kprobes_sync(),
+ * arch_restore_jump() and arch_kprobes_sync(). text_mutex is held.
  */
 void arch_break_jump(struct probepoint *pp)
 {
@@ -395,12 +364,7 @@ void arch_break_jump(struct probepoint *pp)
 	text_poke(pp->addr, &int3, sizeof(int3));
 }
 
-/**
- * arch_restore_jump() - restore the original text in bytes 1 to 4 of a jump
- * @pp: the probepoint, whose breakpoint arch_break_jump() wrote
- *
- * Context: sleeps; kprobe_mutex and text_mutex are held.
- */
+/* Restore the original text in bytes 1 to 4 of a jump, after arch_break_jump(). */
 void arch_restore_jump(struct probepoint *pp)
 {
 	u8 jump[KPROBE_JUMP_SIZE], text[KPROBE_JUMP_SIZE];
@@ -417,12 +381,7 @@ void arch_restore_jump(struct probepoint *pp)
 	detour->in_text = false;
 }
 
-/**
- * arch_jump_covers_next() - would a jump overwrite more than the probed instruction?
- * @pp: the probepoint
- *
- * Return: true if it would.
- */
+/* Would a jump overwrite more than the probed instruction? */
 bool arch_jump_covers_next(const struct probepoint *pp)
 {
 	return pp->arch.insn.size < KPROBE_JUMP_SIZE;
@@ -480,17 +439,12 @@ static bool detour_is_return(struct insn *insn, unsigned long addr)
 	       x86_is_return_thunk(target);
 }
 
-/**
- * arch_post_is_empty() - is a post_handler a function that does nothing?
- * @post: the post_handler
+/*
+ * Is a post_handler a function that does nothing?
  *
  * Users set an empty post_handler to ask that no jump changes the text after the probed
  * instruction. For an empty function, compilers generate an endbr, a nop for ftrace, a frame
  * pointer, and a return.
- *
- * Context: sleeps; kprobe_mutex is held; takes text_mutex.
- *
- * Return: true if it has no other instructions.
  */
 bool arch_post_is_empty(kprobe_post_handler_t post)
 {

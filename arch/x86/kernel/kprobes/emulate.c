@@ -621,11 +621,9 @@ static enum x86_copy emulate_choose_copy(enum x86_op op, emulation_t run)
 	return X86_COPY_NONE;
 }
 
-/**
- * x86_kprobe_find_emulation() - choose the emulation of an instruction, if it has one
- * @pp: the probepoint, with its next_ip and insn.op set. Its emulation and insn.copy are filled
- *	in.
- * @insn: the instruction
+/*
+ * Choose the emulation of an instruction, if it has one. next_ip and insn.op of @pp are set. Fill
+ * in emulation and insn.copy.
  */
 void x86_kprobe_find_emulation(struct probepoint *pp, struct insn *insn)
 {

@@ -129,18 +129,15 @@ static __always_inline bool fentry_hit(unsigned long ip, struct pt_regs *regs, u
 	return redirected;
 }
 
-/**
- * kprobe_ftrace_hit() - handle a hit for kprobe_ftrace_trampoline
- * @regs: registers as pre_handlers see them
+/*
+ * Handle a hit for kprobe_ftrace_trampoline. @regs: registers as pre_handlers see them.
  *
  * In 64-bit mode the trampoline calls this for hits that it does not handle: if RCU does not watch;
  * if the first table entry that it reads for the address is not the probepoint; or if a handler
  * already runs on this CPU.
  *
- * Context: the probed function's.
- *
- * Return: false if the trampoline is to return to the instruction after the call; true if a
- * handler has redirected execution.
+ * Return: false if the trampoline is to return to the instruction after the call; true if a handler
+ * has redirected execution.
  */
 __visible bool __kprobes kprobe_ftrace_hit(struct pt_regs *regs)
 {
@@ -184,16 +181,9 @@ static noinline void __kprobes kprobe_ftrace_move_stack(struct pt_regs *regs, un
 	regs->sp = sp;
 }
 
-/**
- * kprobe_ftrace_handler() - handle a hit for ftrace's trampoline
- * @ip: address of the call
- * @parent_ip: not used
- * @ops: not used; one of the filters of kernel/kprobes/ftrace.c
- * @fregs: registers as at the call, if ftrace saved them
- *
- * Called if other users of ftrace are attached to the function.
- *
- * Context: the probed function's.
+/*
+ * Handle a hit for ftrace's trampoline, which functions call to which other users of ftrace are
+ * attached. @ip: address of the call. @fregs: registers as at the call, if ftrace saved them.
  */
 void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -233,25 +223,13 @@ void __kprobes kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		kprobe_ftrace_move_stack(regs, sp);
 }
 
-/**
- * arch_kprobe_ftrace_trampoline() - get the code that a function calls if only kprobes uses ftrace
- *	there
- *
- * Return: the address of the trampoline.
- */
 unsigned long arch_kprobe_ftrace_trampoline(void)
 {
 	return (unsigned long)kprobe_ftrace_trampoline;
 }
 
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES)
-/**
- * arch_kprobe_ftrace_return_trampoline() - get the code that a function calls if its only probe is
- *	a return probe for which kretprobe_is_simple() is true
- *
- * Return: the address of the trampoline. It tracks most calls without running a handler at the
- * entry.
- */
+/* This trampoline tracks most calls without running a handler at the entry. */
 unsigned long arch_kprobe_ftrace_return_trampoline(void)
 {
 	return (unsigned long)kprobe_ftrace_return_trampoline;
@@ -267,12 +245,6 @@ static int __kprobes kprobe_ftrace_skip_call(struct probepoint *pp, struct pt_re
 	return 1;
 }
 
-/**
- * arch_prepare_probepoint_ftrace() - prepare a probepoint at a location of ftrace
- * @pp: the probepoint, with only its address set
- *
- * Return: 0.
- */
 int arch_prepare_probepoint_ftrace(struct probepoint *pp)
 {
 	struct arch_probepoint *ap = &pp->arch;

@@ -164,14 +164,9 @@ static bool kprobe_decode_original(unsigned long addr, size_t max, struct insn *
 	       !insn_decode(insn, buf, max, INSN_MODE_KERN);
 }
 
-/**
- * x86_kprobe_decode_text() - decode an instruction without the changes that probes made
- * @addr: its address
- * @end: the end of its function
- * @insn: result: the instruction
- * @buf: result: its bytes
- *
- * Return: true if it could be decoded.
+/*
+ * Decode an instruction of a function that ends at @end, without the changes that probes made.
+ * Return: true if it could be decoded; then @buf has its bytes.
  */
 bool x86_kprobe_decode_text(unsigned long addr, unsigned long end, struct insn *insn,
 			    u8 buf[MAX_INSN_SIZE])

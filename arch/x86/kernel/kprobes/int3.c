@@ -60,12 +60,9 @@ static int kprobe_reset_cpu(unsigned int cpu)
 	return 0;
 }
 
-/**
- * arch_init_kprobes() - initialise each CPU's stack of running handlers
- *
- * Later, kprobe_reset_cpu() empties the stack of each CPU that is about to be brought up.
- *
- * Return: 0 or a negative errno.
+/*
+ * Initialise each CPU's stack of running handlers. Later, kprobe_reset_cpu() empties the stack of
+ * each CPU that is about to be brought up.
  */
 int __init arch_init_kprobes(void)
 {
@@ -77,11 +74,10 @@ int __init arch_init_kprobes(void)
 						kprobe_reset_cpu, NULL));
 }
 
-/**
- * arch_begin_kprobes() - let exception handlers and unwinders look for addresses in slots
- *
- * Called for each registration. The key is never disabled: a task may return to a trampoline at
- * any time after the last probe was unregistered.
+/*
+ * Let exception handlers and unwinders look for addresses in slots. Called for each registration.
+ * The key is never disabled: a task may return to a trampoline at any time after the last probe was
+ * unregistered.
  */
 void arch_begin_kprobes(void)
 {
@@ -163,19 +159,16 @@ static noinline int __kprobes int3_without_probepoint(struct pt_regs *regs)
 	return x86_kprobe_step_trap(regs) || int3_is_removed(regs);
 }
 
-/**
- * x86_kprobe_take_second() - take a second level for a context in which a handler runs
- * @context: the context, perhaps with the other bits of &struct kprobe_level.context
- * @regs: as for kprobe_enter(), which has failed
+/*
+ * Take a second level for a context in which a handler runs, and for which kprobe_enter() has
+ * failed. @context may have the other bits of struct kprobe_level.context.
  *
  * A level is an entry of this CPU's stack of running handlers. A context that has two levels gets
  * no more, so the number of levels is bounded, whatever handlers call. An interrupt may arrive
  * while the interrupted code fills a level. That level has no context yet, so it does not count as
  * a level of the interrupt.
  *
- * Context: any, with preemption disabled.
- *
- * Return: the level; NULL if the context has two.
+ * Return: the level; NULL if the context has two. Preemption is disabled.
  */
 struct kprobe_level __kprobes *x86_kprobe_take_second(s32 context, struct pt_regs *regs)
 {
@@ -259,14 +252,9 @@ static noinline int __kprobes int3_nested(struct probepoint *pp, struct pt_regs 
 	return x86_kprobe_go_on(pp, regs, X86_AFTER_MISS, NULL);
 }
 
-/**
- * x86_kprobe_emulate_with_post() - emulate the probed instruction, and call the post_handlers
- * @pp: the probepoint
- * @regs: registers of the hit
- *
- * This also frees the hit's level, the top entry of this CPU's stack of running handlers.
- *
- * Return: 1.
+/*
+ * Emulate the probed instruction, call the post_handlers, and free the hit's level, the top entry
+ * of this CPU's stack of running handlers. Return: 1.
  */
 int __kprobes x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs *regs)
 {
@@ -334,13 +322,9 @@ int __kprobes kprobe_int3_handler(struct pt_regs *regs)
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_int3_handler);
 
-/**
- * kprobe_redirect() - find where to resume after a handler has redirected execution
- * @regs: registers as the handler left them; @regs->ip is changed
- *
- * Also reschedules, if that was requested while the handlers ran.
- *
- * Context: the probed function's.
+/*
+ * Find where to resume after a handler has redirected execution, and change @regs->ip. Also
+ * reschedule, if that was requested while the handlers ran.
  */
 __visible void __kprobes kprobe_redirect(struct pt_regs *regs)
 {
@@ -376,13 +360,9 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 #endif /* CONFIG_CFI_CLANG */
 
 #ifdef CONFIG_PREEMPTION
-/**
- * kprobe_trampoline_resched() - reschedule after handlers were called
- *
- * A trampoline decrements preempt_count itself, and calls this if a reschedule was requested.
- *
- * Context: the probed function's, which was preemptible; a reschedule was requested while
- * the handlers ran.
+/*
+ * A trampoline decrements preempt_count itself, and calls this if a reschedule was requested while
+ * the handlers ran, and the probed function was preemptible.
  */
 __visible void __kprobes kprobe_trampoline_resched(void)
 {

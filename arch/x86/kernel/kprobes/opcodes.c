@@ -478,14 +478,7 @@ bool x86_insn_has_prefix(struct insn *insn, u8 wanted)
 	return false;
 }
 
-/**
- * x86_insn_branches() - find the target of a relative branch
- * @insn: a decoded instruction
- * @addr: its address
- * @target: result: the target
- *
- * Return: true if the instruction is a relative branch, calls included.
- */
+/* Is an instruction at @addr a relative branch, calls included? Then set @target. */
 bool x86_insn_branches(struct insn *insn, unsigned long addr, unsigned long *target)
 {
 	if (x86_insn_op(insn) != X86_OP_RELATIVE)
@@ -534,17 +527,11 @@ enum x86_kind x86_insn_kind(struct insn *insn)
 	}
 }
 
-/**
- * x86_insn_has_address() - is an operand of an instruction an address in a range?
- * @insn: a decoded instruction
- * @addr: its address
- * @first: first address of the range
- * @size: size of the range in bytes
- *
- * Code may use such an operand as the target of an indirect branch. The operand is a rip-relative
- * address that lea loads, an absolute displacement, or an immediate.
- *
- * Return: true if an operand is. False for relative branches, see x86_insn_branches().
+/*
+ * Is an operand of an instruction at @addr an address in the range of @size bytes at @first? Code
+ * may use such an operand as the target of an indirect branch. The operand is a rip-relative
+ * address that lea loads, an absolute displacement, or an immediate. Not counted are relative
+ * branches, see x86_insn_branches().
  */
 bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long first,
 			  unsigned long size)
@@ -569,16 +556,12 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
 	return insn->immediate1.nbytes >= 4 && value - first < size;
 }
 
-/**
- * x86_needs_sti_shadow() - does an instruction rely on the interrupt shadow of sti?
- * @text: the bytes of the instruction that follows sti
- * @len: number of bytes
+/*
+ * Does the instruction with the bytes @text, after sti, rely on the interrupt shadow of sti?
  *
  * After sti, the CPU takes no interrupt before the next instruction. Idle code relies on that: if
  * an interrupt brought new work after the check for work, but before the instruction that sleeps,
  * the CPU would still sleep.
- *
- * Return: true for hlt, mwait, mwaitx and sysexit.
  */
 bool x86_needs_sti_shadow(const u8 *text, size_t len)
 {

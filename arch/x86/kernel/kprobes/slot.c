@@ -62,13 +62,7 @@ enum x86_exec {
  */
 bool x86_kprobe_boost = true;
 
-/**
- * alloc_insn_page() - allocate a page for slots
- *
- * Context: sleeps.
- *
- * Return: a page that is executable and not writable, or NULL.
- */
+/* Return: a page for slots that is executable and not writable, or NULL. */
 void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
@@ -107,15 +101,9 @@ static int slot_fix_displacement(u8 *buf, unsigned long slot, unsigned long addr
 	return 0;
 }
 
-/**
- * x86_kprobe_emit_copy() - write the copy of an instruction
- * @buf: where to write it
- * @bytes: the original
- * @size: its length
- * @at: address at which the copy will be executed
- * @addr: address of the original
- *
- * Return: the length of the copy; -EOPNOTSUPP if the slot is too far from the operand.
+/*
+ * Write the copy of the instruction @bytes at @addr to @buf, to be executed at @at. Return: its
+ * length; -EOPNOTSUPP if the slot is too far from the operand.
  */
 int x86_kprobe_emit_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at,
 			 unsigned long addr)
@@ -124,14 +112,9 @@ int x86_kprobe_emit_copy(u8 *buf, const u8 *bytes, size_t size, unsigned long at
 	return slot_fix_displacement(buf, at, addr) ?: size;
 }
 
-/**
- * x86_kprobe_emit_branch() - write a jump or a call
- * @buf: where to write it
- * @opcode: its opcode, of one byte
- * @at: address at which it will be executed
- * @to: its target
- *
- * Return: its length; -EOPNOTSUPP if the target is too far away.
+/*
+ * Write a jump or a call with an opcode of one byte to @buf, to be executed at @at. Return: its
+ * length; -EOPNOTSUPP if the target @to is too far away.
  */
 int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long to)
 {
@@ -146,18 +129,11 @@ int x86_kprobe_emit_branch(u8 *buf, u8 opcode, unsigned long at, unsigned long t
 	return JMP32_INSN_SIZE;
 }
 
-/**
- * x86_kprobe_emit_branch_copy() - write a branch with the same target as the original
- * @buf: where to write it
- * @insn: the original: jmp, jcc or call
- * @at: address at which it will be executed
- * @addr: address of the original
- * @target: target of the original
- *
- * A short branch becomes a near one. A call becomes a push of the original's return address and
- * a jump, so that the called function returns to the probed function.
- *
- * Return: its length; -EOPNOTSUPP if the target is too far away.
+/*
+ * Write a branch with the same target as the original @insn at @addr: jmp, jcc or call. It will be
+ * executed at @at. A short branch becomes a near one. A call becomes a push of the original's
+ * return address and a jump, so that the called function returns to the probed function. Return:
+ * its length; -EOPNOTSUPP if the target is too far away.
  */
 int x86_kprobe_emit_branch_copy(u8 *buf, struct insn *insn, unsigned long at, unsigned long addr,
 				unsigned long target)
@@ -198,13 +174,7 @@ static int slot_emit_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 	return x86_kprobe_emit_branch_copy(buf, &insn, at, addr, ap->emulation.imm);
 }
 
-/**
- * x86_kprobe_write_slot() - write a slot
- * @slot: the slot; no hit uses it yet
- * @buf: its contents, KPROBE_SLOT_SIZE bytes
- *
- * Context: sleeps; takes text_mutex.
- */
+/* Write KPROBE_SLOT_SIZE bytes to a slot, which no hit uses yet. */
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
 {
 	mutex_lock(&text_mutex);
@@ -224,12 +194,10 @@ static enum x86_exec slot_choose_exec(const struct arch_probepoint *ap)
 	return ap->emulation.run ? X86_EXEC_EMULATE : X86_EXEC_STEP;
 }
 
-/**
- * x86_kprobe_choose_exec() - choose how hits execute the instruction
- * @pp: the probepoint, whose slot, detour buffer or post_handlers have changed
- *
- * A concurrent hit may use the previous choice, which stays correct until the slot or detour
- * buffer is freed.
+/*
+ * Choose how hits execute the instruction, after the slot, the detour buffer or the post_handlers
+ * have changed. A concurrent hit may use the previous choice, which stays correct until the slot or
+ * detour buffer is freed.
  */
 void x86_kprobe_choose_exec(struct probepoint *pp)
 {
@@ -388,13 +356,9 @@ static int slot_check_insn(struct probepoint *pp, struct kprobe_explanation *e)
 	return x86_kprobe_decode(pp, e);
 }
 
-/**
- * arch_prepare_probepoint() - decide how the instruction of a new probepoint is executed
- * @pp: the probepoint, with only its address set
- *
- * Context: sleeps; kprobe_mutex is held; takes text_mutex.
- *
- * Return: 0, or an errno as documented at register_kprobe().
+/*
+ * Decide how the instruction of a new probepoint is executed. Only its address is set. Return: 0,
+ * or an errno as documented at register_kprobe().
  */
 int arch_prepare_probepoint(struct probepoint *pp)
 {
@@ -457,12 +421,9 @@ static enum kprobe_reason slot_exec_reason(const struct probepoint *pp, enum x86
 						      KPROBE_REASON_EXEC_BOOST_OFF;
 }
 
-/**
- * arch_explain_probepoint() - report how a probe at an address would be executed
- * @pp: zero except the address; it is never registered, and gets no slot
- * @e: the explanation to fill in
- *
- * Context: sleeps; kprobe_mutex is held; takes text_mutex.
+/*
+ * Report how a probe at an address would be executed. @pp is zero except the address; it is never
+ * registered, and gets no slot.
  */
 void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e)
 {
@@ -499,10 +460,7 @@ void arch_explain_probepoint(struct probepoint *pp, struct kprobe_explanation *e
 
 #endif /* CONFIG_KPROBES_EXPLAIN */
 
-/**
- * arch_remove_probepoint() - free the slot of a probepoint
- * @pp: the probepoint; no task can be in its slot
- */
+/* Free the slot of a probepoint, in which no task can be. */
 void arch_remove_probepoint(struct probepoint *pp)
 {
 	kprobe_opcode_t *slot = kprobe_slot_start(pp);
@@ -521,14 +479,7 @@ void arch_remove_probepoint(struct probepoint *pp)
  * perf finds the exception in the trace.
  */
 
-/**
- * arch_arm_probepoint() - write the breakpoint of a probepoint
- * @pp: the probepoint
- *
- * All CPUs see it after arch_kprobes_sync().
- *
- * Context: sleeps; text_mutex is held.
- */
+/* Write the breakpoint. All CPUs see it after arch_kprobes_sync(). text_mutex is held. */
 void arch_arm_probepoint(struct probepoint *pp)
 {
 	u8 int3 = INT3_INSN_OPCODE;
@@ -536,12 +487,7 @@ void arch_arm_probepoint(struct probepoint *pp)
 	text_poke(pp->addr, &int3, 1);
 }
 
-/**
- * arch_probepoint_armed() - report the breakpoint of a probepoint to perf
- * @pp: the probepoint; all CPUs see the breakpoint
- *
- * Context: text_mutex is held.
- */
+/* Report a breakpoint that all CPUs see to perf. text_mutex is held. */
 void arch_probepoint_armed(struct probepoint *pp)
 {
 	u8 int3 = INT3_INSN_OPCODE;
@@ -549,13 +495,9 @@ void arch_probepoint_armed(struct probepoint *pp)
 	perf_event_text_poke(pp->addr, pp->arch.insn.bytes, 1, &int3, 1);
 }
 
-/**
- * arch_disarm_probepoint() - remove the breakpoint of a probepoint
- * @pp: the probepoint
- *
- * A CPU may still hit it until arch_kprobes_sync() has returned.
- *
- * Context: sleeps; text_mutex is held.
+/*
+ * Remove the breakpoint. A CPU may still hit it until arch_kprobes_sync() has returned. text_mutex
+ * is held.
  */
 void arch_disarm_probepoint(struct probepoint *pp)
 {
@@ -565,28 +507,20 @@ void arch_disarm_probepoint(struct probepoint *pp)
 	text_poke(pp->addr, pp->arch.insn.bytes, 1);
 }
 
-/**
- * arch_kprobes_sync() - make all CPUs see the text that was patched
+/*
+ * Make all CPUs see the text that was patched. text_mutex is held.
  *
  * int3 is handled with interrupts off. So when every online CPU has taken the interrupt that this
  * sends, each CPU that hit a breakpoint before its removal has already looked up the probepoint.
- *
- * Context: sleeps; text_mutex is held.
  */
 void arch_kprobes_sync(void)
 {
 	text_poke_sync();
 }
 
-/**
- * arch_adjust_kprobe_addr() - move a probe of a function's entry past its endbr
- * @func: start of the function
- * @offset: requested offset from there, in bytes
- * @is_entry: result: the address counts as the entry of the function
- *
- * An int3 in place of the endbr would make indirect calls of the function raise #CP.
- *
- * Return: the address to probe.
+/*
+ * Move a probe of a function's entry past its endbr: an int3 in place of the endbr would make
+ * indirect calls of the function raise #CP.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long func, unsigned long offset, bool *is_entry)
 {

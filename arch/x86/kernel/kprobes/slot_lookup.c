@@ -38,14 +38,9 @@ struct probepoint __kprobes *x86_kprobe_slot_owner(unsigned long ip)
 	return probepoint_of_insn_slot(ip);
 }
 
-/**
- * x86_kprobe_original_ip() - translate an address in a slot to the probed function
- * @pp: the probepoint that the slot or detour buffer belongs to
- * @ip: the address
- *
+/*
+ * Return: where the original of the instruction at @ip is, in a slot or detour buffer of @pp.
  * Context: as x86_kprobe_slot_owner().
- *
- * Return: where the original of the instruction at @ip is.
  */
 unsigned long __kprobes x86_kprobe_original_ip(const struct probepoint *pp, unsigned long ip)
 {

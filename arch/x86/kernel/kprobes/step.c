@@ -52,15 +52,10 @@ static struct kprobe_step *__kprobes step_current(void)
 	return depth ? &steps->step[depth - 1] : NULL;
 }
 
-/**
- * x86_kprobe_step() - single-step the copy of the probed instruction
- * @pp: the probepoint
- * @regs: registers of the hit, or of the exception if @again; changed to resume at the copy
- * @again: the copy raised an exception, and is stepped once more after its cause was repaired
- *
- * Context: interrupts are off; the handler of the int3, or of the exception if @again.
- *
- * Return: 1.
+/*
+ * Single-step the copy of the probed instruction: change @regs, of the hit, to resume at the copy.
+ * @again: the copy raised an exception, and is stepped once more after its cause was repaired. Then
+ * @regs are those of the exception. Interrupts are off. Return: 1.
  */
 int __kprobes x86_kprobe_step(struct probepoint *pp, struct pt_regs *regs, bool again)
 {
@@ -182,13 +177,9 @@ bool __kprobes x86_kprobe_step_trap(struct pt_regs *regs)
 	return true;
 }
 
-/**
- * x86_kprobe_step_fault() - abandon a step whose copy raised an exception
- * @regs: registers as at the exception, in a slot; their flags are restored
- *
- * Context: the exception's handler.
- *
- * Return: true if the copy was being single-stepped.
+/*
+ * Abandon a step whose copy raised an exception, if the exception of @regs, in a slot, is one:
+ * restore their flags, and return true.
  */
 bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
 {
