@@ -481,12 +481,9 @@ int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 void *alloc_insn_page(void);
 kprobe_opcode_t *get_insn_slot(void);
-void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 
-/* Other parts of the kernel call these. */
+/* Other parts of the kernel call this. */
 void kprobe_free_init_mem(void);
-bool is_kprobe_insn_slot(unsigned long addr);
-int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
 
 #ifdef CONFIG_OPTPROBES
 bool is_kprobe_optinsn_slot(unsigned long addr);
@@ -532,15 +529,6 @@ void free_optinsn_page(void *page);
 kprobe_opcode_t *get_optinsn_slot(void);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 #endif
-#else
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
-
-static inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
 #endif
 
 #else /* !CONFIG_KPROBES */
@@ -564,14 +552,8 @@ static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
 
 static inline struct kprobe *kprobe_running(void) { return NULL; }
 
-static inline void kprobe_busy_begin(void)
-{
-}
-
-static inline void kprobe_busy_end(void)
-{
-}
-
+static inline void kprobe_busy_begin(void) { }
+static inline void kprobe_busy_end(void) { }
 static inline void kprobe_task_oopsed(void) { }
 
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
@@ -579,25 +561,29 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { retur
 /* Without kprobes there is no blacklist, so all addresses count as unsafe. */
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
-static inline void kprobe_free_init_mem(void)
-{
-}
+static inline void kprobe_free_init_mem(void) { }
 
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
+#endif /* CONFIG_KPROBES */
 
-static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
-
+#ifndef CONFIG_OPTPROBES
+static inline void wait_for_kprobe_optimizer(void) { }
 static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
+#endif
+
+#if defined(CONFIG_KPROBES) && defined(__ARCH_WANT_KPROBES_INSN_SLOT)
+void free_insn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_insn_slot(unsigned long addr);
+int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name);
+#else
+static inline void free_insn_slot(kprobe_opcode_t *slot, int dirty) { }
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 
 static inline
 int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
 {
 	return -ERANGE;
 }
-
-#endif /* CONFIG_KPROBES */
+#endif
 
 /* Do kprobe events refuse to probe @addr? kernel/trace/trace_kprobe.c defines this. */
 #if defined(CONFIG_KPROBE_EVENTS) && defined(CONFIG_DYNAMIC_FTRACE) && \

@@ -50,9 +50,9 @@ struct kprobe_filter {
 	unsigned int nr;
 };
 
-/* Indices of filters[], and bit numbers in probepoint.filters */
-#define FILTER_STAY	0
-#define FILTER_DIVERT	1
+/* Indices of filters[], in the order of arming, and bit numbers in probepoint.filters */
+#define FILTER_DIVERT	0
+#define FILTER_STAY	1
 #define FILTER_RETURN	2
 
 /* With PERMANENT, the sysctl kernel.ftrace_enabled cannot be set to 0 while a filter is in use. */
@@ -70,14 +70,14 @@ struct kprobe_filter {
 #endif
 
 static struct kprobe_filter filters[] = {
-	[FILTER_STAY] = {
-		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
-	},
 	[FILTER_DIVERT] = {
 		.ops = {
 			.func = kprobe_ftrace_handler,
 			.flags = FILTER_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 		},
+	},
+	[FILTER_STAY] = {
+		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
 	},
 	[FILTER_RETURN] = {
 		.ops = { .func = kprobe_ftrace_handler, .flags = FILTER_FLAGS },
@@ -334,15 +334,12 @@ static int kprobe_filter_change(unsigned int which, struct list_head *changes,
  */
 int kprobe_ftrace_arm(struct list_head *changes)
 {
-	int ret;
+	unsigned int i;
+	int ret = 0;
 
 	lockdep_assert_held(&kprobe_mutex);
-	ret = kprobe_filter_change(FILTER_DIVERT, changes, kprobe_filter_missing, GFP_KERNEL);
-	if (!ret)
-		ret = kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing, GFP_KERNEL);
-	if (!ret)
-		ret = kprobe_filter_change(FILTER_RETURN, changes, kprobe_filter_missing,
-					   GFP_KERNEL);
+	for (i = 0; i < ARRAY_SIZE(filters) && !ret; i++)
+		ret = kprobe_filter_change(i, changes, kprobe_filter_missing, GFP_KERNEL);
 	return ret;
 }
 
@@ -413,10 +410,8 @@ void kprobe_ftrace_disarm(struct list_head *changes)
 	 * another filter: add it there first. If that fails, it stays in its old filter, and no hit
 	 * is lost. But in FILTER_DIVERT it excludes live patches without need.
 	 */
-	kprobe_filter_change(FILTER_STAY, changes, kprobe_filter_missing,
-			     GFP_KERNEL | __GFP_NOFAIL);
-	kprobe_filter_change(FILTER_RETURN, changes, kprobe_filter_missing,
-			     GFP_KERNEL | __GFP_NOFAIL);
+	for (i = FILTER_STAY; i < ARRAY_SIZE(filters); i++)
+		kprobe_filter_change(i, changes, kprobe_filter_missing, GFP_KERNEL | __GFP_NOFAIL);
 	kprobe_filter_wait_for_moves(changes);
 	for (i = 0; i < ARRAY_SIZE(filters); i++)
 		kprobe_filter_change(i, changes, kprobe_filter_excess, GFP_KERNEL | __GFP_NOFAIL);

@@ -395,10 +395,7 @@ static inline unsigned int kretprobe_unreturned(const struct kretprobe *rp) { re
 
 static inline void kretprobes_init(void) { }
 
-static inline enum kprobe_reason kretprobe_check(unsigned long entry)
-{
-	return KPROBE_REASON_NONE;
-}
+static inline enum kprobe_reason kretprobe_check(unsigned long entry) { return KPROBE_REASON_NONE; }
 
 #endif
 

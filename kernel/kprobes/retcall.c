@@ -468,21 +468,22 @@ static int __init kretprobe_flush_init(void)
 }
 early_initcall(kretprobe_flush_init);
 
-static void kretprobe_holder_free(struct kretprobe_holder *holder)
-{
-	if (holder->limited)
-		kretprobe_pool_free(holder->pool);
-	else
-		kretprobe_pool_unshare(holder->pool);
-	kfree(holder);
-}
-
 static void kretprobe_holders_free(struct llist_node *dead)
 {
 	struct kretprobe_holder *holder, *next;
 
+	/*
+	 * Wait for returns that read a holder from their instance before it was replaced. The CPU
+	 * that counted the last instance of a pool of fixed size may still access the pool, and so
+	 * may unwinders.
+	 */
+	synchronize_rcu();
 	llist_for_each_entry_safe(holder, next, dead, dead) {
-		kretprobe_holder_free(holder);
+		if (holder->limited)
+			kretprobe_pool_free(holder->pool);
+		else
+			kretprobe_pool_unshare(holder->pool);
+		kfree(holder);
 		cond_resched();
 	}
 }
@@ -499,8 +500,6 @@ static void kretprobe_free_shared(struct work_struct *work)
 	if (!dead)
 		return;
 	kretprobe_pools_replace_dead(&unprobed);
-	/* Wait for returns that read a holder from their instance before it was replaced. */
-	synchronize_rcu();
 	kretprobe_holders_free(dead);
 }
 
@@ -508,14 +507,8 @@ static void kretprobe_free_limited(struct work_struct *work)
 {
 	struct llist_node *dead = llist_del_all(&dead_limited);
 
-	if (!dead)
-		return;
-	/*
-	 * Wait: the CPU that counted the last instance may still access the pool, and so may
-	 * unwinders.
-	 */
-	synchronize_rcu();
-	kretprobe_holders_free(dead);
+	if (dead)
+		kretprobe_holders_free(dead);
 }
 
 /*

@@ -257,22 +257,6 @@ int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *
 	return kprobe_get_optinsn_kallsym(nth, addr, type, name);
 }
 
-#else /* !__ARCH_WANT_KPROBES_INSN_SLOT */
-
-void free_insn_slot(kprobe_opcode_t *slot, int dirty)
-{
-}
-
-bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
-
-int kprobe_get_kallsym(unsigned int nth, unsigned long *addr, char *type, char *name)
-{
-	return -ERANGE;
-}
-
 #endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
 
 static void slots_free_deferred(struct kprobe_deferred *deferred)

@@ -416,14 +416,9 @@ arch_recover_return(unsigned long addr, unsigned long frame, struct llist_node *
 int kprobe_int3_handler(struct pt_regs *regs);
 void kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
-unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
-bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
 
 /* There is nothing left to do: on x86, kprobe_fault_begin() has called the fault_handlers. */
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 
 /* Can a copy of a probed instruction, or a handler, have raised this exception of the kernel? */
 static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
@@ -458,6 +453,43 @@ static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
 DEFINE_CLASS(kprobe_fault, struct kprobe_fault, kprobe_fault_end(&_T),
 	     kprobe_fault_enter(regs, trapnr), struct pt_regs *regs, int trapnr)
 
+#else /* !CONFIG_KPROBES */
+
+#include <linux/cleanup.h>
+#include <linux/compiler.h>
+#include <asm/ptrace.h>
+
+struct task_struct;
+
+struct kprobe_fault {
+	bool handled;
+};
+
+static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *regs, int trapnr)
+{
+	return (struct kprobe_fault){};
+}
+
+static __always_inline void kprobe_fault_end(struct kprobe_fault *fault) { }
+static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs) { return false; }
+static __always_inline bool kprobes_have_been_used(void) { return false; }
+
+DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
+	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
+
+#endif /* CONFIG_KPROBES */
+
+/*
+ * Callers test kprobes_have_been_used() first. Without CONFIG_KPROBES it is constant false, so the
+ * compiler drops these calls, and callers need no #ifdef.
+ */
+struct unwind_state;
+unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
+bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task);
+unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
+				 unsigned long *addr_p);
+void x86_kprobe_restore_original(u8 *buf, unsigned long addr);
+
 /*
  * Return: the instruction pointer that registers would have in the function without probes. An
  * exception or a trampoline saved @regs on the stack of @task. At least the part that the CPU
@@ -486,62 +518,6 @@ bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
 	return kprobes_have_been_used() && x86_kprobe_regs_at_entry(regs, task);
 }
-
-#else /* !CONFIG_KPROBES */
-
-#include <linux/cleanup.h>
-#include <linux/compiler.h>
-#include <asm/ptrace.h>
-
-struct task_struct;
-
-struct kprobe_fault {
-	bool handled;
-};
-
-static __always_inline struct kprobe_fault kprobe_fault_enter(struct pt_regs *regs, int trapnr)
-{
-	return (struct kprobe_fault){};
-}
-
-static __always_inline void kprobe_fault_end(struct kprobe_fault *fault)
-{
-}
-
-static __always_inline bool kprobe_may_have_faulted(struct pt_regs *regs)
-{
-	return false;
-}
-
-DEFINE_CLASS(kprobe_fault, struct kprobe_fault, (void)_T,
-	     ((struct kprobe_fault){}), struct pt_regs *regs, int trapnr)
-
-static __always_inline bool kprobes_have_been_used(void)
-{
-	return false;
-}
-
-static inline unsigned long kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
-{
-	return READ_ONCE_NOCHECK(regs->ip);
-}
-
-static inline bool kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
-{
-	return false;
-}
-
-#endif /* CONFIG_KPROBES */
-
-/*
- * Callers test kprobes_have_been_used() first. Without CONFIG_KPROBES it is constant false, so the
- * compiler drops these calls, and callers need no #ifdef.
- */
-struct unwind_state;
-unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task);
-unsigned long x86_kprobe_recover(struct unwind_state *state, unsigned long addr,
-				 unsigned long *addr_p);
-void x86_kprobe_restore_original(u8 *buf, unsigned long addr);
 
 #endif /* !__ASSEMBLY__ */
 #endif /* _ASM_X86_KPROBES_H */

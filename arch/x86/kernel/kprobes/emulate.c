@@ -98,22 +98,6 @@ unsigned long emulate_address(const struct x86_operand *rm,
 	return addr;
 }
 
-static __always_inline
-bool emulate_read_operand(const struct x86_operand *rm, struct pt_regs *regs,
-			  unsigned long *val)
-{
-	if (rm->reg) {
-		*val = *emulate_reg(regs, rm->base);
-		return true;
-	}
-	/* In a breakpoint handler a page fault must not sleep: it makes this read fail instead. */
-	__get_kernel_nofault(val, emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs),
-			     unsigned long, fault);
-	return true;
-fault:
-	return false;
-}
-
 static int __kprobes emulate_nop(struct probepoint *pp, struct pt_regs *regs)
 {
 	regs->ip = pp->arch.next_ip;
@@ -191,6 +175,25 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
+/* Get the target of an indirect jump or call. Return: false if the emulation cannot go there. */
+static __always_inline
+bool emulate_read_target(struct probepoint *pp, struct pt_regs *regs, unsigned long *target)
+{
+	const struct x86_operand *rm = &pp->arch.emulation.rm;
+	unsigned long addr;
+
+	if (rm->reg) {
+		*target = *emulate_reg(regs, rm->base);
+	} else {
+		addr = emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs);
+		/* In a breakpoint handler, a page fault must not sleep: this read fails instead. */
+		__get_kernel_nofault(target, addr, unsigned long, fault);
+	}
+	return emulate_can_go_to(*target);
+fault:
+	return false;
+}
+
 /*
  * The emulation could not read the operand, or cannot go to the target: resume in the copy, so that
  * the CPU executes the instruction, or raises its exception.
@@ -205,8 +208,7 @@ static int __kprobes emulate_jmp_rm(struct probepoint *pp, struct pt_regs *regs)
 {
 	unsigned long target;
 
-	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target) ||
-	    !emulate_can_go_to(target))
+	if (!emulate_read_target(pp, regs, &target))
 		return emulate_call_copy(pp, regs);
 	regs->ip = target;
 	return 1;
@@ -216,8 +218,7 @@ static int __kprobes emulate_call_rm(struct probepoint *pp, struct pt_regs *regs
 {
 	unsigned long target;
 
-	if (!emulate_read_operand(&pp->arch.emulation.rm, regs, &target) ||
-	    !emulate_can_go_to(target))
+	if (!emulate_read_target(pp, regs, &target))
 		return emulate_call_copy(pp, regs);
 	int3_emulate_push(regs, pp->arch.next_ip);
 	regs->ip = target;

@@ -358,15 +358,6 @@ static bool kprobe_is_static_call_trampoline(unsigned long addr)
 	return false;
 }
 
-/*
- * Is the instruction an endbr inside a function, which an indirect jump must find? (At the start of
- * a function, arch_adjust_kprobe_addr() has moved the probe past the endbr.)
- */
-static bool kprobe_is_endbr(const u8 *bytes)
-{
-	return is_endbr(get_unaligned((u32 *)bytes));
-}
-
 /**
  * x86_kprobe_decode() - decode the instruction of a probepoint
  * @pp: the probepoint, with its address set. Its fields insn and emulation are filled in, and, in
@@ -399,7 +390,11 @@ int x86_kprobe_decode(struct probepoint *pp, struct kprobe_explanation *e)
 	}
 	if (why)
 		return probepoint_refuse(pp, why);
-	if (kprobe_is_endbr(bytes))
+	/*
+	 * An indirect jump must find an endbr inside a function. At the start of a function,
+	 * arch_adjust_kprobe_addr() has moved the probe past the endbr.
+	 */
+	if (is_endbr(get_unaligned((u32 *)bytes)))
 		return probepoint_refuse(pp, KPROBE_REASON_ENDBR);
 	if (kprobe_is_static_call_trampoline(addr))
 		return probepoint_refuse(pp, KPROBE_REASON_STATIC_CALL);

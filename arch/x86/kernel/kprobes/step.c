@@ -107,17 +107,22 @@ int __kprobes x86_kprobe_emulate_again(struct probepoint *pp, struct pt_regs *re
 	return 1;
 }
 
+static __always_inline void step_free(struct kprobe_step *step)
+{
+	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+
+	WRITE_ONCE(step->trap, 0);
+	barrier();
+	WRITE_ONCE(steps->depth, steps->depth - 1);
+}
+
 /*
  * End @step, the innermost one: restore the interrupt and trap flags from before it, and free it.
  */
 static void __kprobes step_end(struct kprobe_step *step, struct pt_regs *regs)
 {
-	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
-
 	regs->flags |= step->flags;
-	WRITE_ONCE(step->trap, 0);
-	barrier();
-	WRITE_ONCE(steps->depth, steps->depth - 1);
+	step_free(step);
 }
 
 /*
@@ -198,13 +203,10 @@ bool __kprobes x86_kprobe_step_fault(struct pt_regs *regs)
  */
 void x86_kprobe_steps_discard(void)
 {
-	struct kprobe_steps *steps = raw_cpu_ptr(&kprobe_steps);
+	struct kprobe_step *step;
 
-	while (steps->depth) {
-		WRITE_ONCE(steps->step[steps->depth - 1].trap, 0);
-		barrier();
-		WRITE_ONCE(steps->depth, steps->depth - 1);
-	}
+	while ((step = step_current()))
+		step_free(step);
 }
 
 /* Discard the steps of a CPU before it starts: an INIT IPI may have stopped it during a step. */

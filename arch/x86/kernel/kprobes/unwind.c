@@ -46,30 +46,6 @@ static bool unwind_is_pre_ip(const struct kprobe *p, unsigned long ip)
 	return ip == (unsigned long)p->addr + INT3_INSN_SIZE;
 }
 
-/*
- * Return: the instruction pointer that unwinders show for @regs: the probed address if pre_handlers
- * were called with @regs, the address of the original if @regs are in a slot, or regs->ip.
- *
- * The slow path of kprobe_regs_ip(), called only after the first registration.
- */
-unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
-{
-	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
-	struct probepoint *pp;
-	struct kprobe *p;
-
-	/* User space can set its registers to any value, also to an address in a slot. */
-	if (user_mode(regs))
-		return ip;
-	preempt_disable_notrace();
-	pp = x86_kprobe_trampoline_of_regs(regs, task, ip);
-	p = unwind_probe_of_regs(regs);
-	if ((pp && ip == pp->arch.hit_ip) || (p && unwind_is_pre_ip(p, ip)))
-		ip -= INT3_INSN_SIZE;
-	preempt_enable_notrace();
-	return x86_kprobe_text_ip(ip);
-}
-
 /* Is @ip what post_handlers of @p see if the probe is at a call of ftrace? */
 static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 {
@@ -81,6 +57,41 @@ static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
 }
 
 /*
+ * Return: the probe, or the kp of the probepoint, for whose handlers @regs were saved, with @ip as
+ * instruction pointer; or NULL.
+ */
+static struct kprobe *unwind_handled(struct pt_regs *regs, struct task_struct *task,
+				     unsigned long ip)
+{
+	struct probepoint *pp = x86_kprobe_trampoline_of_regs(regs, task, ip);
+	struct kprobe *p = pp ? &pp->kp : unwind_probe_of_regs(regs);
+
+	return p && (unwind_is_pre_ip(p, ip) || unwind_is_after_ftrace_call(p, ip)) ? p : NULL;
+}
+
+/*
+ * Return: the instruction pointer that unwinders show for @regs: the probed address if pre_handlers
+ * were called with @regs, the address of the original if @regs are in a slot, or regs->ip.
+ *
+ * The slow path of kprobe_regs_ip(), called only after the first registration.
+ */
+unsigned long x86_kprobe_regs_ip(struct pt_regs *regs, struct task_struct *task)
+{
+	unsigned long ip = READ_ONCE_NOCHECK(regs->ip);
+	struct kprobe *p;
+
+	/* User space can set its registers to any value, also to an address in a slot. */
+	if (user_mode(regs))
+		return ip;
+	preempt_disable_notrace();
+	p = unwind_handled(regs, task, ip);
+	if (p && unwind_is_pre_ip(p, ip))
+		ip -= INT3_INSN_SIZE;
+	preempt_enable_notrace();
+	return x86_kprobe_text_ip(ip);
+}
+
+/*
  * Were @regs saved at the entry of a function, for the handlers of a probe? Then the function has
  * no stack frame yet.
  *
@@ -88,21 +99,13 @@ static bool unwind_is_after_ftrace_call(struct kprobe *p, unsigned long ip)
  */
 bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 {
-	struct probepoint *pp;
-	unsigned long ip;
 	struct kprobe *p;
 	bool at_entry;
 
 	if (user_mode(regs))
 		return false;
 	preempt_disable_notrace();
-	ip = READ_ONCE_NOCHECK(regs->ip);
-	pp = x86_kprobe_trampoline_of_regs(regs, task, ip);
-	p = unwind_probe_of_regs(regs);
-	if (pp)
-		p = &pp->kp;
-	else if (p && !unwind_is_pre_ip(p, ip) && !unwind_is_after_ftrace_call(p, ip))
-		p = NULL;
+	p = unwind_handled(regs, task, READ_ONCE_NOCHECK(regs->ip));
 	at_entry = p && kprobe_has_flag(p, KPROBE_FLAG_ON_FUNC_ENTRY);
 	preempt_enable_notrace();
 	return at_entry;
@@ -111,23 +114,7 @@ bool x86_kprobe_regs_at_entry(struct pt_regs *regs, struct task_struct *task)
 /* Is @addr the trampoline of return probes, rethook or the graph tracer? */
 static __always_inline bool unwind_is_trampoline(unsigned long addr)
 {
-#ifdef CONFIG_KRETPROBES
-	if (is_kretprobe_trampoline(addr))
-		return true;
-#endif
-	return x86_is_tracer_trampoline(addr);
-}
-
-/* Find the return address that a return probe replaced; or return @addr if it is not known. */
-static unsigned long __kprobes
-unwind_recover_kretprobe(struct task_struct *task, unsigned long addr, unsigned long *addr_p,
-			 struct llist_node **cur)
-{
-#ifdef CONFIG_KRETPROBES
-	if (is_kretprobe_trampoline(addr))
-		return kretprobe_find_ret_addr(task, addr_p, cur) ?: addr;
-#endif
-	return addr;
+	return is_kretprobe_trampoline(addr) || x86_is_tracer_trampoline(addr);
 }
 
 /*
@@ -149,8 +136,10 @@ static unsigned long __kprobes unwind_find_return(struct unwind_state *state, un
 		addr = ftrace_graph_ret_addr(state->task, &state->graph_idx, addr, addr_p);
 		if (addr == before)
 			addr = unwind_recover_rethook(state, addr, addr_p);
-		if (addr == before)
-			addr = unwind_recover_kretprobe(state->task, addr, addr_p, &cur);
+#ifdef CONFIG_KRETPROBES
+		if (addr == before && is_kretprobe_trampoline(addr))
+			addr = kretprobe_find_ret_addr(state->task, addr_p, &cur) ?: addr;
+#endif
 		if (addr == before)
 			break;
 	}

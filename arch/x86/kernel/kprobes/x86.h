@@ -243,10 +243,7 @@ __visible bool kprobe_ftrace_hit(struct pt_regs *regs);
 #ifdef CONFIG_OPTPROBES
 unsigned long x86_kprobe_resume_address(unsigned long ip);
 #else
-static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip)
-{
-	return ip;
-}
+static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip) { return ip; }
 #endif
 __visible bool kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs);
 __visible void kprobe_detour_redirected(struct kprobe *p);
