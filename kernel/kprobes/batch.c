@@ -177,7 +177,7 @@ static bool batch_end_change(struct probepoint *pp)
 	return false;
 }
 
-/* End a batch. Replace the slots that call post_handlers but no longer need to. */
+/* Replace the slots that call post_handlers but no longer need to. */
 static void batch_end_changes(struct list_head *changes)
 {
 	struct probepoint *pp, *next;
@@ -188,6 +188,15 @@ static void batch_end_changes(struct list_head *changes)
 			batch_reshape(pp, false);
 		cond_resched();
 	}
+}
+
+/* Make the text match the published sets, and end the batch. */
+static void batch_finish(struct list_head *changes)
+{
+	batch_take_unreleased(changes);
+	batch_patch_text(changes);
+	kprobe_ftrace_disarm(changes);
+	batch_end_changes(changes);
 }
 
 /*
@@ -210,10 +219,7 @@ void probepoints_commit(struct list_head *changes)
 		probepoint_publish_set(pp);
 		cond_resched();
 	}
-	batch_take_unreleased(changes);
-	batch_patch_text(changes);
-	kprobe_ftrace_disarm(changes);
-	batch_end_changes(changes);
+	batch_finish(changes);
 }
 
 /*
@@ -250,7 +256,7 @@ void probepoints_abort(struct list_head *changes)
  */
 int probepoints_arm_all(bool arm)
 {
-	struct probepoint *pp, *next;
+	struct probepoint *pp;
 	LIST_HEAD(changes);
 	int err;
 
@@ -261,13 +267,7 @@ int probepoints_arm_all(bool arm)
 		cond_resched();
 	}
 	err = kprobe_ftrace_arm_most(&changes);
-	batch_patch_text(&changes);
-	kprobe_ftrace_disarm(&changes);
-	list_for_each_entry_safe(pp, next, &changes, change) {
-		list_del_init(&pp->change);
-		optimizer_changed(pp);
-		cond_resched();
-	}
+	batch_finish(&changes);
 	return err;
 }
 

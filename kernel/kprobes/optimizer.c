@@ -616,10 +616,10 @@ static unsigned int optimizer_list_unchecked(struct kprobe_jump *jumps, unsigned
 	list_for_each_entry(pp, &unchecked, jump.work) {
 		if (nr == max)
 			break;
-		jumps[nr].addr = optimizer_addr(pp);
-		jumps[nr].refusal = KPROBE_REASON_NONE;
-		jumps[nr].dcr_size = 0;
-		jumps[nr++].serial = pp->serial;
+		jumps[nr++] = (struct kprobe_jump){
+			.addr = optimizer_addr(pp),
+			.serial = pp->serial,
+		};
 	}
 	return nr;
 }
@@ -648,11 +648,11 @@ static void optimizer_note_checked(const struct kprobe_jump *jump)
 /* Do the safety check of all probepoints that need it. Return: 0, or -ENOMEM. */
 static int optimizer_check_pending(void)
 {
-	struct kprobe_jump *jumps;
+	struct kprobe_jump *jumps __free(kfree) = kcalloc(OPTIMIZER_BATCH, sizeof(*jumps),
+							  GFP_KERNEL);
 	unsigned int nr, i;
 	int ret;
 
-	jumps = kcalloc(OPTIMIZER_BATCH, sizeof(*jumps), GFP_KERNEL);
 	if (!jumps)
 		return -ENOMEM;
 	do {
@@ -660,14 +660,12 @@ static int optimizer_check_pending(void)
 			nr = optimizer_list_unchecked(jumps, OPTIMIZER_BATCH);
 		ret = nr ? arch_check_jumps(jumps, nr) : 0;
 		if (ret)
-			break;
-		scoped_guard(mutex, &kprobe_mutex) {
+			return ret;
+		scoped_guard(mutex, &kprobe_mutex)
 			for (i = 0; i < nr; i++)
 				optimizer_note_checked(&jumps[i]);
-		}
 	} while (nr);
-	kfree(jumps);
-	return ret;
+	return 0;
 }
 
 static int optimizer_make_detour(struct probepoint *pp)
@@ -906,17 +904,11 @@ static int optimizer_sysctl_handler(const struct ctl_table *table, int write, vo
 				    size_t *lenp, loff_t *ppos)
 {
 	u8 value = READ_ONCE(kprobes_optimization);
-	const struct ctl_table mine = {
-		.procname	= table->procname,
-		.data		= &value,
-		.maxlen		= sizeof(value),
-		.mode		= table->mode,
-		.extra1		= table->extra1,
-		.extra2		= table->extra2,
-	};
+	struct ctl_table mine = *table;
 	unsigned long round;
 	int ret;
 
+	mine.data = &value;
 	ret = proc_dou8vec_minmax(&mine, write, buffer, lenp, ppos);
 	if (ret || !write)
 		return ret;

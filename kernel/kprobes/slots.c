@@ -14,6 +14,7 @@
  */
 #include <kunit/visibility.h>
 #include <linux/bitmap.h>
+#include <linux/cleanup.h>
 #include <linux/execmem.h>
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -129,26 +130,21 @@ static void slot_page_destroy(struct slot_page *sp)
  */
 kprobe_opcode_t *get_insn_slot_for(struct probepoint *pp)
 {
-	kprobe_opcode_t *slot = NULL;
 	struct slot_page *sp;
 	unsigned int i;
 
-	mutex_lock(&slot_mutex);
-	sp = list_first_entry_or_null(&avail_pages, struct slot_page, avail);
+	guard(mutex)(&slot_mutex);
+	sp = list_first_entry_or_null(&avail_pages, struct slot_page, avail) ?: slot_page_create();
 	if (!sp)
-		sp = slot_page_create();
-	if (sp) {
-		i = find_first_zero_bit(sp->used, SLOTS_PER_PAGE);
-		__set_bit(i, sp->used);
-		if (++sp->nr_used == SLOTS_PER_PAGE)
-			list_del_init(&sp->avail);
-		WRITE_ONCE(sp->owner[i], pp);
-		if (pp)
-			pp->nr_slots++;
-		slot = (void *)sp->text + i * KPROBE_SLOT_SIZE;
-	}
-	mutex_unlock(&slot_mutex);
-	return slot;
+		return NULL;
+	i = find_first_zero_bit(sp->used, SLOTS_PER_PAGE);
+	__set_bit(i, sp->used);
+	if (++sp->nr_used == SLOTS_PER_PAGE)
+		list_del_init(&sp->avail);
+	WRITE_ONCE(sp->owner[i], pp);
+	if (pp)
+		pp->nr_slots++;
+	return (void *)sp->text + i * KPROBE_SLOT_SIZE;
 }
 
 kprobe_opcode_t *get_insn_slot(void)
@@ -170,13 +166,13 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 	struct slot_page *sp;
 	unsigned int i;
 
-	mutex_lock(&slot_mutex);
+	guard(mutex)(&slot_mutex);
 	sp = slot_page_of((unsigned long)slot);
 	if (WARN_ON_ONCE(!sp))
-		goto unlock;
+		return;
 	i = ((unsigned long)slot & ~PAGE_MASK) / KPROBE_SLOT_SIZE;
 	if (WARN_ON_ONCE(!__test_and_clear_bit(i, sp->used)))
-		goto unlock;
+		return;
 	if (sp->owner[i])
 		sp->owner[i]->nr_slots--;
 	WRITE_ONCE(sp->owner[i], NULL);
@@ -190,8 +186,6 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty)
 	 */
 	if (!sp->nr_used && !list_is_singular(&avail_pages))
 		slot_page_destroy(sp);
-unlock:
-	mutex_unlock(&slot_mutex);
 }
 
 /*

@@ -177,9 +177,8 @@ static int slot_emit_insn(struct probepoint *pp, u8 *buf, unsigned long at)
 /* Write KPROBE_SLOT_SIZE bytes to a slot, which no hit uses yet. */
 void x86_kprobe_write_slot(kprobe_opcode_t *slot, const u8 *buf)
 {
-	mutex_lock(&text_mutex);
-	text_poke(slot, buf, KPROBE_SLOT_SIZE);
-	mutex_unlock(&text_mutex);
+	scoped_guard(mutex, &text_mutex)
+		text_poke(slot, buf, KPROBE_SLOT_SIZE);
 	perf_event_text_poke(slot, NULL, 0, buf, KPROBE_SLOT_SIZE);
 }
 
