@@ -187,6 +187,12 @@ static bool targets_is_in_middle(struct text_search *s, unsigned long addr)
 	return offset;
 }
 
+static int targets_note_if_in_middle(struct text_search *s, unsigned long addr,
+				     enum target_kind kind)
+{
+	return targets_is_in_middle(s, addr) ? targets_note(s, addr, kind) : 0;
+}
+
 /* Are @from, which is in the text, and @to in the same function? */
 static bool targets_is_same_function(struct text_search *s, unsigned long from, unsigned long to)
 {
@@ -203,14 +209,10 @@ static bool targets_is_same_function(struct text_search *s, unsigned long from, 
 static int targets_find_fixups(struct text_search *s, const struct exception_table_entry *e,
 			       unsigned int nr)
 {
-	unsigned long addr;
 	int ret = 0;
 
-	for (; nr && !ret; nr--, e++) {
-		addr = (unsigned long)&e->fixup + e->fixup;
-		if (targets_is_in_middle(s, addr))
-			ret = targets_note(s, addr, BY_FIXUP);
-	}
+	for (; nr && !ret; nr--, e++)
+		ret = targets_note_if_in_middle(s, (unsigned long)&e->fixup + e->fixup, BY_FIXUP);
 	return ret;
 }
 
@@ -220,8 +222,7 @@ static int targets_find_labels(struct text_search *s, struct jump_entry *e, unsi
 	int ret = 0;
 
 	for (; nr && !ret; nr--, e++)
-		if (targets_is_in_middle(s, jump_entry_target(e)))
-			ret = targets_note(s, jump_entry_target(e), BY_LABEL);
+		ret = targets_note_if_in_middle(s, jump_entry_target(e), BY_LABEL);
 	return ret;
 }
 #endif

@@ -359,9 +359,7 @@ void arch_sync_jumps(void)
  */
 void arch_break_jump(struct probepoint *pp)
 {
-	u8 int3 = INT3_INSN_OPCODE;
-
-	text_poke(pp->addr, &int3, sizeof(int3));
+	arch_arm_probepoint(pp);
 }
 
 /* Restore the original text in bytes 1 to 4 of a jump, after arch_break_jump(). */

@@ -444,16 +444,6 @@ static bool emulate_can_set(s16 reg)
 	return IS_ENABLED(CONFIG_X86_64) || reg != offsetof(struct pt_regs, sp);
 }
 
-static bool emulate_has_opsize_prefix(struct insn *insn)
-{
-	return x86_insn_has_prefix(insn, 0x66);
-}
-
-static bool emulate_has_rep_prefix(struct insn *insn)
-{
-	return x86_insn_has_prefix(insn, 0xf3);
-}
-
 typedef int (*emulation_t)(struct probepoint *pp, struct pt_regs *regs);
 
 static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *insn)
@@ -462,7 +452,7 @@ static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *ins
 	u8 op = insn->opcode.bytes[0];
 
 	/* With an operand-size prefix, some CPUs truncate the target to 16 bits, others do not. */
-	if (emulate_has_opsize_prefix(insn))
+	if (x86_insn_has_prefix(insn, X86_PREFIX_OPSIZE))
 		return NULL;
 	em->imm = pp->arch.next_ip + insn->immediate.value;
 	if (insn->opcode.nbytes == 2) {
@@ -477,7 +467,8 @@ static emulation_t emulate_find_relative(struct probepoint *pp, struct insn *ins
 		return emulate_jcc;
 	case 0xe0 ... 0xe3:
 		/* For loopne and loope, AMD CPUs may take the condition from a prefix f2 or f3. */
-		if (op < 0xe2 && (x86_insn_has_prefix(insn, 0xf2) || emulate_has_rep_prefix(insn)))
+		if (op < 0xe2 && (x86_insn_has_prefix(insn, X86_PREFIX_REPNE) ||
+				  x86_insn_has_prefix(insn, X86_PREFIX_REP)))
 			return NULL;
 		em->cc = op & 3;
 		em->opsize = insn->addr_bytes;
@@ -494,7 +485,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 	struct x86_emulation *em = &pp->arch.emulation;
 	u8 op = insn->opcode.bytes[0];
 	u8 modrm = insn->modrm.bytes[0];
-	bool opsize = emulate_has_opsize_prefix(insn);
+	bool opsize = x86_insn_has_prefix(insn, X86_PREFIX_OPSIZE);
 
 	switch (op) {
 	case 0x50 ... 0x57:
@@ -532,7 +523,8 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 		return emulate_can_set(em->reg) ? emulate_lea : NULL;
 	case 0x90:
 		/* With REX.B, 90 is xchg with r8; with a rep prefix, it is pause. */
-		if (X86_REX_B(insn->rex_prefix.bytes[0]) || emulate_has_rep_prefix(insn))
+		if (X86_REX_B(insn->rex_prefix.bytes[0]) ||
+		    x86_insn_has_prefix(insn, X86_PREFIX_REP))
 			return NULL;
 		return emulate_nop;
 	case 0x9a:
@@ -576,7 +568,7 @@ static emulation_t emulate_find_one_byte(struct probepoint *pp, struct insn *ins
 static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 {
 	/* With a lock prefix, all instructions that have an emulation raise #UD instead. */
-	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, 0xf0))
+	if (insn_is_avx(insn) || x86_insn_has_prefix(insn, X86_PREFIX_LOCK))
 		return NULL;
 	switch (x86_insn_op(insn)) {
 	case X86_OP_RELATIVE:
@@ -596,7 +588,7 @@ static emulation_t emulate_find(struct probepoint *pp, struct insn *insn)
 	switch (insn->opcode.bytes[1]) {
 	case 0x1e:
 		/* endbr64 and endbr32; other forms may read the shadow stack. */
-		if (!emulate_has_rep_prefix(insn) ||
+		if (!x86_insn_has_prefix(insn, X86_PREFIX_REP) ||
 		    (insn->modrm.bytes[0] != 0xfa && insn->modrm.bytes[0] != 0xfb))
 			return NULL;
 		return emulate_nop;

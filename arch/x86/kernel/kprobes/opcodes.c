@@ -263,10 +263,10 @@ static unsigned int x86_insn_mandatory_prefix(struct insn *insn)
 
 	if (insn_is_avx(insn))
 		return of_vex[insn_vex_p_bits(insn)];
-	prefix = (x86_insn_has_prefix(insn, 0xf3) ? 4 : 0) |
-		 (x86_insn_has_prefix(insn, 0xf2) ? 8 : 0);
+	prefix = (x86_insn_has_prefix(insn, X86_PREFIX_REP) ? 4 : 0) |
+		 (x86_insn_has_prefix(insn, X86_PREFIX_REPNE) ? 8 : 0);
 	if (!prefix)
-		prefix = x86_insn_has_prefix(insn, 0x66) ? 2 : 1;
+		prefix = x86_insn_has_prefix(insn, X86_PREFIX_OPSIZE) ? 2 : 1;
 	return prefix;
 }
 
@@ -565,19 +565,16 @@ bool x86_insn_has_address(struct insn *insn, unsigned long addr, unsigned long f
  */
 bool x86_needs_sti_shadow(const u8 *text, size_t len)
 {
-	static const struct {
-		u8 len;
-		u8 bytes[3];
-	} insns[] = {
-		{ 1, { 0xf4 } },		/* hlt */
-		{ 3, { 0x0f, 0x01, 0xc9 } },	/* mwait */
-		{ 3, { 0x0f, 0x01, 0xfb } },	/* mwaitx */
-		{ 2, { 0x0f, 0x35 } },		/* sysexit */
+	static const char *const insns[] = {
+		"\xf4",		/* hlt */
+		"\x0f\x01\xc9",	/* mwait */
+		"\x0f\x01\xfb",	/* mwaitx */
+		"\x0f\x35",	/* sysexit */
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(insns); i++)
-		if (insns[i].len <= len && !memcmp(text, insns[i].bytes, insns[i].len))
+		if (strlen(insns[i]) <= len && !memcmp(text, insns[i], strlen(insns[i])))
 			return true;
 	return false;
 }

@@ -165,7 +165,8 @@ static enum kprobe_reason safety_check_insn(const struct jump_group *g,
 		 * A loop instruction has no near form. With an operand-size prefix, only some CPUs
 		 * truncate the target to 16 bits, so no near form does the same on all CPUs.
 		 */
-		if (x86_insn_kind(insn) == X86_KIND_LOOP || x86_insn_has_prefix(insn, 0x66))
+		if (x86_insn_kind(insn) == X86_KIND_LOOP ||
+		    x86_insn_has_prefix(insn, X86_PREFIX_OPSIZE))
 			return KPROBE_REASON_JUMP_NO_NEAR_FORM;
 		scoped_guard(preempt)
 			if (x86_kprobe_fills_rsb(insn, addr))

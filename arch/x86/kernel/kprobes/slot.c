@@ -39,6 +39,8 @@
 
 #define PUSH_IMM32_OPCODE	0x68
 
+static const u8 int3 = INT3_INSN_OPCODE;
+
 /* 512 bytes is a size class of kmalloc(). For a larger struct, kmalloc() would use 1024 bytes. */
 static_assert(sizeof(struct probepoint) <= 512);
 
@@ -481,16 +483,12 @@ void arch_remove_probepoint(struct probepoint *pp)
 /* Write the breakpoint. All CPUs see it after arch_kprobes_sync(). text_mutex is held. */
 void arch_arm_probepoint(struct probepoint *pp)
 {
-	u8 int3 = INT3_INSN_OPCODE;
-
 	text_poke(pp->addr, &int3, 1);
 }
 
 /* Report a breakpoint that all CPUs see to perf. text_mutex is held. */
 void arch_probepoint_armed(struct probepoint *pp)
 {
-	u8 int3 = INT3_INSN_OPCODE;
-
 	perf_event_text_poke(pp->addr, pp->arch.insn.bytes, 1, &int3, 1);
 }
 
@@ -500,8 +498,6 @@ void arch_probepoint_armed(struct probepoint *pp)
  */
 void arch_disarm_probepoint(struct probepoint *pp)
 {
-	u8 int3 = INT3_INSN_OPCODE;
-
 	perf_event_text_poke(pp->addr, &int3, 1, pp->arch.insn.bytes, 1);
 	text_poke(pp->addr, pp->arch.insn.bytes, 1);
 }

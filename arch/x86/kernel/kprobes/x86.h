@@ -116,6 +116,12 @@ enum x86_kind {
 	X86_KIND_LOAD_SEGMENT,
 };
 
+/* Legacy prefixes, for x86_insn_has_prefix() */
+#define X86_PREFIX_OPSIZE	0x66
+#define X86_PREFIX_LOCK		0xf0
+#define X86_PREFIX_REPNE	0xf2
+#define X86_PREFIX_REP		0xf3
+
 /* opcodes.c */
 bool x86_insn_length_known(struct insn *insn);
 enum x86_op x86_insn_op(struct insn *insn);
