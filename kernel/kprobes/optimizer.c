@@ -115,12 +115,11 @@ static unsigned long optimizer_dcr_end(const struct probepoint *pp)
 	return optimizer_addr(pp) + (pp->jump.checked ? pp->jump.dcr_size : KPROBE_DCR_MAX);
 }
 
-/* The probepoints below @pp whose jump, if they have one, may overwrite the instruction of @pp */
-#define for_each_jump_over(other, pp)						\
-	for (other = probepoint_last_below(optimizer_addr(pp));			\
-	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp); \
-	     other = probepoint_prev(other))					\
-		if (optimizer_dcr_end(other) > optimizer_addr(pp))
+/* The probepoints below @pp whose DCR may contain the instruction of @pp */
+#define for_each_near_below(other, pp)							\
+	for (other = probepoint_last_below(optimizer_addr(pp));				\
+	     other && optimizer_addr(other) + KPROBE_DCR_MAX > optimizer_addr(pp);	\
+	     other = probepoint_prev(other))
 
 /* Is a probepoint armed after @addr and before @end? */
 static bool optimizer_is_armed_between(unsigned long addr, unsigned long end)
@@ -294,8 +293,9 @@ void optimizer_unoptimize_conflicts(struct list_head *changes)
 		}
 		if (pp->state != PROBEPOINT_DISARMED)
 			continue;
-		for_each_jump_over(other, pp)
-			optimizer_note_leaving(other, &leave);
+		for_each_near_below(other, pp)
+			if (optimizer_dcr_end(other) > optimizer_addr(pp))
+				optimizer_note_leaving(other, &leave);
 		cond_resched();
 	}
 	optimizer_unoptimize(&leave);
@@ -400,8 +400,9 @@ void optimizer_changed(struct probepoint *pp)
 	 * The breakpoint of @pp was removed. Armed probepoints whose jump would have overwritten
 	 * that breakpoint may get their jump now.
 	 */
-	for_each_jump_over(other, pp)
-		if (other->state == PROBEPOINT_ARMED)
+	for_each_near_below(other, pp)
+		if (other->state == PROBEPOINT_ARMED &&
+		    optimizer_dcr_end(other) > optimizer_addr(pp))
 			optimizer_enqueue(other);
 }
 

@@ -71,10 +71,6 @@ static DEFINE_MUTEX(pool_mutex);
 
 static struct kretprobe_pool *shared[NR_CLASSES];
 
-#define for_each_shared(pool)								\
-	for (unsigned int class = 0; class < NR_CLASSES; class++)			\
-		if ((pool = shared[class]))
-
 /**
  * struct pool_cpu - a CPU's part of the shared pools
  * @cache: for each pool, a free instance, or NULL
@@ -211,11 +207,11 @@ static void pool_grow(struct kretprobe_pool *pool, gfp_t gfp)
  */
 static void pool_may_grow_again(void)
 {
-	struct kretprobe_pool *pool;
+	unsigned int i;
 
-	for_each_shared(pool)
-		if (READ_ONCE(pool->growth) > POOL_GROWTH_REQUESTED)
-			WRITE_ONCE(pool->growth, POOL_MAY_GROW);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i] && READ_ONCE(shared[i]->growth) > POOL_GROWTH_REQUESTED)
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
 }
 
 static void pool_flush_cache(void *data)
@@ -317,12 +313,13 @@ static bool pool_shrink(struct kretprobe_pool *pool)
 
 static void pool_grow_all(struct work_struct *work)
 {
-	struct kretprobe_pool *pool;
+	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
 	/* __GFP_NORETRY: better miss a call than have the OOM killer end a task. */
-	for_each_shared(pool)
-		pool_grow(pool, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	for (i = 0; i < NR_CLASSES; i++)
+		if (shared[i])
+			pool_grow(shared[i], GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	pool_shrink_later();
 }
 
@@ -338,14 +335,16 @@ static void pool_grow_if_wanted(struct work_struct *work)
 
 static void pool_shrink_all(struct work_struct *work)
 {
-	struct kretprobe_pool *pool;
 	bool more = false;
+	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
-	for_each_shared(pool) {
-		if (pool->growth == POOL_NO_MEMORY)
-			WRITE_ONCE(pool->growth, POOL_MAY_GROW);
-		more |= pool_shrink(pool);
+	for (i = 0; i < NR_CLASSES; i++) {
+		if (!shared[i])
+			continue;
+		if (shared[i]->growth == POOL_NO_MEMORY)
+			WRITE_ONCE(shared[i]->growth, POOL_MAY_GROW);
+		more |= pool_shrink(shared[i]);
 	}
 	if (more)
 		pool_shrink_later();
@@ -486,15 +485,19 @@ void kretprobe_pools_replace_dead(struct kretprobe_holder *by)
 /* Print a line about each shared pool: the file kprobes/pools in debugfs. */
 int kretprobe_pools_show(struct seq_file *m, void *v)
 {
-	struct kretprobe_pool *pool;
+	unsigned int i;
 
 	guard(mutex)(&pool_mutex);
 	seq_puts(m, "data_size probes instances taken KiB\n");
-	for_each_shared(pool)
-		seq_printf(m, "%zu %u %u %u %u\n",
-			   pool->size - sizeof(struct kretprobe_instance),
-			   pool->nr_probes, pool_nr_total(pool), pool_nr_taken(pool),
-			   pool->nr_chunks * pool_chunk_kib(pool));
+	for (i = 0; i < NR_CLASSES; i++) {
+		struct kretprobe_pool *pool = shared[i];
+
+		if (pool)
+			seq_printf(m, "%zu %u %u %u %u\n",
+				   pool->size - sizeof(struct kretprobe_instance),
+				   pool->nr_probes, pool_nr_total(pool), pool_nr_taken(pool),
+				   pool->nr_chunks * pool_chunk_kib(pool));
+	}
 	return 0;
 }
 
