@@ -13,7 +13,7 @@
  *
  * Rethook and the function graph tracer replace return addresses too. If the resume address is one
  * of their trampolines, bit 1 is set in fp of the oldest instance. Such a return is handled in C,
- * not in assembly: handlers must see the address in the caller, which kretprobe_real_address()
+ * never in assembly: handlers must see the address in the caller, which kretprobe_real_address()
  * finds. On architectures where fp is the value of a register and not a stack address, bit 1
  * belongs to that value, and bit 0 of the value is lost: it becomes the mark of chained instances.
  *
@@ -340,8 +340,8 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
  * @regs: registers as after the return. The word after them is the stack slot of the return
  *	address. The trampoline returns to the address that this function stores there.
  *
- * The trampoline itself handles a call that has one instance whose return probe is registered. It
- * calls this function for all other calls.
+ * In 64-bit mode the trampoline itself handles a call that has one instance whose return probe is
+ * registered. It calls this function for all other calls.
  *
  * Context: the context of the function.
  */

@@ -415,7 +415,7 @@ SYM_CODE_START(__kretprobe_trampoline)
 	pushfl				/* flags */
 	addl	$8, 4(%esp)
 	pushl	$__KERNEL_CS		/* cs */
-	pushl	$__kretprobe_trampoline	/* ip; the real one is stored below, or by C */
+	pushl	$__kretprobe_trampoline	/* ip; C stores the real one */
 	pushl	$-1			/* orig_ax */
 	KPROBE_PUSH_REGS
 	movl	PT_EFLAGS(%esp), %edi
@@ -423,54 +423,9 @@ SYM_CODE_START(__kretprobe_trampoline)
 	jnz	.Lreturn_slowpath
 .Lreturn_checked:
 
-	/* As arch_kretprobe_begin() does */
-	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lreturn_missed
-	/*
-	 * Is the first instance on the task's list the one of this call, and does its return probe
-	 * have a handler?
-	 */
-	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
-	movl	TASK_kretprobe_instances(%edx), %eax
-	testl	%eax, %eax
-	jz	.Lreturn_several
-	leal	PTREGS_SIZE(%esp), %edx
-	cmpl	%edx, KRETPROBE_INSTANCE_fp(%eax)
-	jne	.Lreturn_several
-	movl	KRETPROBE_INSTANCE_ret_addr(%eax), %esi
-	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
-	movl	KRETPROBE_HOLDER_active(%edx), %edx
-	movl	%edx, OUR_LEVEL(KPROBE_LEVEL_probe)
-	movl	KRETPROBE_handler(%edx), %edx
-	testl	%edx, %edx
-	jz	.Lreturn_no_handler
-	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
-	movl	%esi, PT_EIP(%esp)
-	movl	%eax, %ebx
-	movl	%edx, %ecx
-	movl	%esp, %edx
-	CALL_NOSPEC ecx
-.Lreturn_handled:
-	/*
-	 * Functions that the handler called may have had instances, too. They have returned, so
-	 * this instance is the first again. Store the real return address before the instance
-	 * leaves the list, so that an unwinder, even in an NMI, finds the instance or that address.
-	 */
-	movl	%esi, PTREGS_SIZE(%esp)
-	movl	KRETPROBE_INSTANCE_next(%ebx), %eax
-	movl	PER_CPU_VAR(pcpu_hot + X86_current_task), %edx
-	movl	%eax, TASK_kretprobe_instances(%edx)
-	/* kretprobe_give() */
-	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
-	movl	KRETPROBE_HOLDER_back(%edx), %edx
-	xorl	%eax, %eax
-	cmpxchgl %ebx, __percpu (%edx)
-	jne	.Lreturn_give
-.Lreturn_given:
-	/* arch_kretprobe_end() */
-	KPROBE_TRAMPOLINE_FIND_LEVEL
-	KPROBE_TRAMPOLINE_DROP_LEVEL .Lreturn_resched
-
-.Lreturn_leave:
+	/* C replaces the word that the call has pushed with the real return address. */
+	movl	%esp, %eax
+	call	kretprobe_return
 	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf 0
 
 .Lreturn_popf:
@@ -486,59 +441,6 @@ SYM_CODE_START(__kretprobe_trampoline)
 	 */
 .Lreturn_slowpath:
 	KPROBE_SANITIZE_FLAGS .Lreturn_checked
-
-.Lreturn_no_handler:
-	/*
-	 * The return probe has no handler, or was unregistered during the call. In the latter case
-	 * the holder's rp is NULL: let C handle the return.
-	 */
-	movl	KRETPROBE_INSTANCE_rph(%eax), %edx
-	cmpl	$0, KRETPROBE_HOLDER_rp(%edx)
-	je	.Lreturn_several
-	/* When the instance has left the list, unwinders find the return address only as the ip. */
-	movl	%esi, PT_EIP(%esp)
-	movl	%eax, %ebx
-	jmp	.Lreturn_handled
-
-.Lreturn_give:
-	/*
-	 * A pool of fixed size has its cache in holder->own. Other CPUs also take instances from
-	 * that cache, so the exchange needs a lock prefix. If there is no such cache, or the cache
-	 * has an instance already, C code gives the instance back to the pool.
-	 */
-	movl	KRETPROBE_INSTANCE_rph(%ebx), %edx
-	movl	KRETPROBE_HOLDER_own(%edx), %edx
-	testl	%edx, %edx
-	jz	.Lreturn_give_to_pool
-	xorl	%eax, %eax
-	lock cmpxchgl %ebx, __percpu (%edx)
-	je	.Lreturn_given
-.Lreturn_give_to_pool:
-	movl	%ebx, %eax
-	call	kretprobe_pool_give
-	jmp	.Lreturn_given
-
-	/*
-	 * The first instance on the list belongs to another call; or a bit of its fp marks a call
-	 * with several instances, or one that another tracer tracks, too; or its return probe was
-	 * unregistered. kretprobe_return() handles these cases: free the trampoline's level, since
-	 * that function takes a level itself.
-	 */
-.Lreturn_several:
-	movl	%ebx, TOP_LEVEL
-.Lreturn_missed:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
-	movl	%esp, %eax
-	call	kretprobe_return
-	jmp	.Lreturn_leave
-
-#ifdef CONFIG_PREEMPTION
-.Lreturn_resched:
-	call	kprobe_trampoline_resched
-	jmp	.Lreturn_leave
-#endif
 SYM_CODE_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
 
