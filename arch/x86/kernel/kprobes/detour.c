@@ -101,6 +101,60 @@ __visible bool __kprobes kprobe_detour_nested(struct probepoint *pp, struct pt_r
 	return redirected;
 }
 
+#ifdef CONFIG_X86_32
+
+/* Call the pre_handlers in the set, if any. Return: true if one has redirected execution. */
+static __always_inline
+bool detour_call_set(struct probepoint *pp, struct pt_regs *regs, struct kprobe_level *level)
+{
+	struct kprobe **pos = probepoint_set(pp)->probes, *p;
+
+	while ((p = *pos++)) {
+		WRITE_ONCE(level->probe, p);
+		if (p->pre_handler(p, regs))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline
+bool detour_hit(struct probepoint *pp, struct pt_regs *regs, bool several)
+{
+	struct kprobe_level *level;
+	struct kprobe *first;
+	bool redirected;
+	s32 context;
+
+	preempt_disable_notrace();
+	context = kprobe_context();
+	first = probepoint_first(pp);
+	if (unlikely(!kprobe_enter(&level, context, context, first, NULL)))
+		return kprobe_detour_nested(pp, regs);
+	redirected = several ? detour_call_set(pp, regs, level) : first->pre_handler(first, regs);
+	if (unlikely(redirected))
+		probepoint_note_redirect(pp);
+	kprobe_leave(level);
+	preempt_enable_notrace();
+	return redirected;
+}
+
+/*
+ * Handle a hit for kprobe_detour_trampoline. In 64-bit mode the trampoline does this itself. Return:
+ * true if a handler has redirected execution to @regs.
+ */
+__visible bool __kprobes kprobe_detour_hit(struct probepoint *pp, struct pt_regs *regs)
+{
+	return detour_hit(pp, regs, false);
+}
+
+/* As kprobe_detour_hit(), for kprobe_detour_multi_trampoline */
+__visible bool __kprobes kprobe_detour_multi_hit(struct probepoint *pp, struct pt_regs *regs)
+{
+	return detour_hit(pp, regs, true);
+}
+
+#else
+
 /*
  * Record that the pre_handler of @p, which is recorded as running on this CPU, returned non-zero.
  * The trampoline has disabled preemption.
@@ -113,6 +167,8 @@ __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 	if (pp)
 		probepoint_note_redirect(pp);
 }
+
+#endif
 
 /*
  * Write a copy of the instruction at @addr, which is not a relative branch, to a detour buffer.

@@ -359,7 +359,33 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 #endif
 #endif /* CONFIG_CFI_CLANG */
 
-#ifdef CONFIG_PREEMPTION
+#ifdef CONFIG_X86_32
+/*
+ * Call the post_handlers for kprobe_post_trampoline. In 64-bit mode the trampoline does this itself.
+ * Return: true if a handler has redirected execution to @regs.
+ */
+__visible bool __kprobes kprobe_post_hit(struct probepoint *pp, struct pt_regs *regs)
+{
+	unsigned long next = regs->ip;
+	struct kprobe_level *level;
+	s32 context;
+
+	preempt_disable_notrace();
+	context = kprobe_context();
+	/*
+	 * If a handler that runs in this context has caused this hit, no post_handler is called.
+	 * The hit was counted as missed before the instruction was executed.
+	 */
+	if (likely(kprobe_enter(&level, context, context, NULL, NULL))) {
+		probepoint_call_post(pp, regs, &level->probe);
+		kprobe_leave(level);
+	}
+	preempt_enable_notrace();
+	return regs->ip != next;
+}
+#endif
+
+#if defined(CONFIG_X86_64) && defined(CONFIG_PREEMPTION)
 /*
  * A trampoline decrements preempt_count itself, and calls this if a reschedule was requested while
  * the handlers ran, and the probed function was preemptible.

@@ -5,6 +5,9 @@
  *
  * trampolines_64.S has the drawings of slots, detour buffers and stacks. In 32-bit mode:
  *
+ * - A trampoline saves the registers in a struct pt_regs, calls one C function, and restores them.
+ *   That function does what the code in trampolines_64.S does between the two. It costs some 20
+ *   instructions more.
  * - Pointers have 4 bytes: the code of a slot begins at 4, the first copy in a detour buffer at
  *   9.
  * - Arguments of C functions are in %eax, %edx and %ecx. A call of C preserves only %ebx, %esi
@@ -17,21 +20,14 @@
  *   sahf.
  */
 #include <linux/linkage.h>
-#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/asm-offsets.h>
-#include <asm/frame.h>
 #include <asm/kprobes.h>
-#include <asm/nospec-branch.h>
-#include <asm/percpu.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include "x86.h"
 
 	.text
-
-/* Size of the registers that KPROBE_POP_REGS pops */
-#define POPPED_SIZE	PT_DS
 
 /* Push the registers of struct pt_regs from gs to bx. @ax: an operand with the value of %eax. */
 .macro KPROBE_PUSH_REGS ax=%eax
@@ -52,20 +48,10 @@
 #endif
 .endm
 
-/* Pop the registers of struct pt_regs from bx to ax. Leaves %esp at ds. */
-.macro KPROBE_POP_REGS
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
-	popl	%eax
-.endm
-
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
- * The code after this macro has to push the ip of struct pt_regs, which is below cs.
+ * The code after this macro has to push the ip of struct pt_regs, which is below cs: unwinders
+ * recognise the registers by it as soon as they are saved.
  */
 .macro KPROBE_TRAMPOLINE_PUSH_FRAME
 	pushl	%eax			/* the first word of the gap */
@@ -78,133 +64,81 @@
 	pushl	$__KERNEL_CS		/* cs */
 .endm
 
-/* Save the registers that are below ip in struct pt_regs. Leaves %eax unchanged. */
-.macro KPROBE_TRAMPOLINE_SAVE_REGS
-	pushl	$-1			/* orig_ax, as a breakpoint has it */
-	KPROBE_PUSH_REGS ax=KPROBE_TRAMPOLINE_GAP+36(%esp)
-.endm
-
 /*
- * Load the saved flags into %edi. Jump to @slowpath if one of KPROBE_UNSAFE_FLAGS is set, which C
- * code must not run with.
+ * Load the saved flags into %edi, and call the C function @function. @regs: the register for its
+ * argument @regs.
+ *
+ * If one of KPROBE_UNSAFE_FLAGS is set, first clear those that C code must not run with. %edi is -1
+ * then, which never equals the saved flags.
  */
-.macro KPROBE_TRAMPOLINE_CHECK_SLOWPATH slowpath:req
+.macro KPROBE_CALL_C function:req regs:req
 	movl	PT_EFLAGS(%esp), %edi
 	testl	$KPROBE_UNSAFE_FLAGS, %edi
-	jnz	\slowpath
-.endm
-
-/*
- * Clear the flags that C code must not run with, and jump to @back. Leaves -1 in %edi, which never
- * equals the saved flags, so that KPROBE_LOAD_FLAGS jumps to its @popf.
- */
-.macro KPROBE_SANITIZE_FLAGS back:req
+	jz	.Lsafe_flags\@
 	pushfl
 	andl	$~(X86_EFLAGS_DF | X86_EFLAGS_NT | X86_EFLAGS_AC), (%esp)
 	popfl
 	orl	$-1, %edi
-	jmp	\back
+.Lsafe_flags\@:
+	movl	%esp, \regs
+	call	\function
 .endm
 
 /*
- * Load the arithmetic flags with sahf. Jump to @popf instead if %edi is -1, or if it differs from
- * the saved flags because a handler has changed the saved flags. See trampolines_64.S.
+ * Restore all registers, and return to the address @gap bytes above them. Load the arithmetic flags
+ * with sahf, see trampolines_64.S; or with popf if %edi is -1, or if it differs from the saved
+ * flags because a handler has changed these.
  */
-.macro KPROBE_LOAD_FLAGS popf:req
+.macro KPROBE_RETURN gap:req
 	cmpl	PT_EFLAGS(%esp), %edi
-	jne	\popf
+	jne	.Lpopf\@
 	cmpb	$-0x78, PT_EFLAGS+1(%esp)
 	movb	PT_EFLAGS(%esp), %ah
 	sahf
-.endm
-
-/*
- * Restore all registers, and return to the address @gap bytes above them. At @popf, the flags are
- * loaded with popf, see KPROBE_LOAD_FLAGS.
- */
-.macro KPROBE_TRAMPOLINE_RETURN popf=kprobe_trampoline_popf gap=KPROBE_TRAMPOLINE_GAP
-	KPROBE_LOAD_FLAGS \popf
-	KPROBE_POP_REGS
-	leal	PTREGS_SIZE-POPPED_SIZE+\gap(%esp), %esp
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+	popl	%eax
+	leal	PTREGS_SIZE-PT_DS+\gap(%esp), %esp
 	RET
+
+.Lpopf\@:
+	movl	PTREGS_SIZE+\gap(%esp), %eax
+	movl	%eax, PT_EIP(%esp)
+	leal	PTREGS_SIZE+\gap+4(%esp), %eax
+	movl	%eax, PT_OLDESP(%esp)
+	jmp	kprobe_trampoline_popf
 .endm
 
-#define PREEMPT_COUNT	PER_CPU_VAR(pcpu_hot + X86_preempt_count)
-#define TOP_LEVEL	PER_CPU_VAR(kprobe_levels + KPROBE_LEVELS_top)
-
 /*
- * The steps of the trampolines are those of kprobe_enter() and kprobe_leave() in asm/kprobes.h, and
- * of probepoint_first() and probepoint_call_post() in linux/probepoint.h.
- *
- * A level (struct kprobe_level) is an entry of this CPU's stack of running handlers. %ebx points to
- * the level below the trampoline's own, hence the offset KPROBE_LEVEL_SIZE.
+ * Save the registers that are below ip in struct pt_regs, call @function, and return to the word
+ * that the call of the trampoline pushed; or to regs->ip if @function returns true. If @regs is
+ * %edx, the value of %eax is the first argument of @function.
  */
-#define OUR_LEVEL(field)	(KPROBE_LEVEL_SIZE + field)(%ebx)
-
-/*
- * Disable preemption and take a level: the next entry of this CPU's stack of running handlers. If a
- * handler already runs in this context, jump to @miss instead, with preemption disabled.
- *
- * Leaves: %ecx: the context, which the caller stores in the level when it has filled the level;
- * %ebx: the level below. A hit in an NMI that arrives before the context is stored takes the level
- * above, and reads only that this one has no context yet.
- */
-.macro KPROBE_TRAMPOLINE_TAKE_LEVEL miss:req
-	/* preempt_disable() and kprobe_context() */
-#ifdef CONFIG_PREEMPT_COUNT
-	incl	PREEMPT_COUNT
-#endif
-	movl	PREEMPT_COUNT, %ecx
-	andl	$KPROBE_CONTEXT_BITS, %ecx
-	/* kprobe_enter() */
-	movl	TOP_LEVEL, %ebx
-	cmpl	%ecx, KPROBE_LEVEL_context(%ebx)
-	jge	\miss
-	addl	$KPROBE_LEVEL_SIZE, TOP_LEVEL
+.macro KPROBE_TRAMPOLINE function:req regs=%edx
+	pushl	$-1			/* orig_ax, as a breakpoint has it */
+	KPROBE_PUSH_REGS ax=KPROBE_TRAMPOLINE_GAP+36(%esp)
+	KPROBE_CALL_C \function, \regs
+	testb	%al, %al
+	jnz	kprobe_trampoline_redirect
+	KPROBE_RETURN gap=KPROBE_TRAMPOLINE_GAP
 .endm
 
 /*
- * Free the level, and enable preemption, see trampolines_64.S. %ebx must have the value that
- * KPROBE_TRAMPOLINE_TAKE_LEVEL left.
- */
-.macro KPROBE_TRAMPOLINE_DROP_LEVEL resched
-	/* kprobe_leave() */
-	movl	$KPROBE_CONTEXT_NONE, OUR_LEVEL(KPROBE_LEVEL_context)
-	movl	%ebx, TOP_LEVEL
-	/* preempt_enable() */
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
-#ifdef CONFIG_PREEMPTION
-	.ifnb \resched
-	jz	\resched
-	.endif
-#endif
-.endm
-
-/* After %ebx was overwritten: load it with the value that KPROBE_TRAMPOLINE_TAKE_LEVEL left. */
-.macro KPROBE_TRAMPOLINE_FIND_LEVEL
-	movl	TOP_LEVEL, %ebx
-	leal	-KPROBE_LEVEL_SIZE(%ebx), %ebx
-.endm
-
-/*
- * kprobe_trampoline_popf - load all registers and the flags, and return to the pushed address
+ * kprobe_trampoline_popf - load all registers and the flags, and return
  *
  * See trampolines_64.S. Here %eax has the new stack pointer S. The word at S - 12 is the saved
  * value of %eax, which is popped before the flags. Unwinders use the encoded frame pointer until
  * %ebp is popped.
  */
 SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
-	movl	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP(%esp), %eax
-	movl	%eax, PT_EIP(%esp)
-	leal	PTREGS_SIZE+KPROBE_TRAMPOLINE_GAP+4(%esp), %eax
-	movl	%eax, PT_OLDESP(%esp)
-.Lkprobe_trampoline_resume:
 	movl	PT_OLDESP(%esp), %eax
 	leal	PTREGS_SIZE(%esp), %edx
 	cmpl	%edx, %eax
-	jb	.Lresume_move
+	jb	.Lpopf_move
 	movl	PT_EIP(%esp), %ecx
 	movl	PT_EFLAGS(%esp), %edx
 	movl	%ecx, -4(%eax)
@@ -222,7 +156,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	popfl
 	RET
 
-.Lresume_move:
+.Lpopf_move:
 	movl	%esp, %esi
 	leal	-2*PTREGS_SIZE(%eax), %esp
 	movl	%esp, %edi
@@ -231,164 +165,59 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 #ifdef CONFIG_FRAME_POINTER
 	leal	-0x80000000(%esp), %ebp
 #endif
-	jmp	.Lkprobe_trampoline_resume
-
-.Lkprobe_trampoline_redirect:
-	movl	%esp, %eax
-	call	kprobe_redirect
-	jmp	.Lkprobe_trampoline_resume
+	jmp	kprobe_trampoline_popf
 SYM_CODE_END(kprobe_trampoline_popf)
 _ASM_NOKPROBE(kprobe_trampoline_popf)
+
+/* kprobe_trampoline_redirect - return to where a handler has redirected execution */
+SYM_CODE_START_LOCAL(kprobe_trampoline_redirect)
+	movl	%esp, %eax
+	call	kprobe_redirect
+	jmp	kprobe_trampoline_popf
+SYM_CODE_END(kprobe_trampoline_redirect)
+_ASM_NOKPROBE(kprobe_trampoline_redirect)
 
 /*
  * kprobe_post_trampoline - call the post_handlers, after the probed instruction
  *
  * A slot or detour buffer calls this after its copy of the instruction, if there are post_handlers.
- *
- * While the post_handlers run, %esi has the address of the next instruction. If the ip in struct
- * pt_regs differs from %esi afterwards, a handler has redirected execution.
  */
 SYM_CODE_START(kprobe_post_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	andl	$-KPROBE_SLOT_BYTES, %eax
 	movl	(%eax), %eax
 	pushl	PROBEPOINT_next_ip(%eax)
-	KPROBE_TRAMPOLINE_SAVE_REGS
-	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lpost_slowpath
-.Lpost_checked:
-	movl	PT_EIP(%esp), %esi
-
-	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lpost_missed
-	/* probepoint_call_post() */
-	movl	PROBEPOINT_set(%eax), %edx
-	movl	PROBE_SET_post_probe(%edx), %eax
-	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
-	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
-	movl	PROBE_SET_post_handler(%edx), %ebx
-	movl	%esp, %edx
-	xorl	%ecx, %ecx
-	CALL_NOSPEC ebx
-	KPROBE_TRAMPOLINE_FIND_LEVEL
-	KPROBE_TRAMPOLINE_DROP_LEVEL .Lpost_resched
-
-.Lpost_leave:
-	cmpl	PT_EIP(%esp), %esi
-	jne	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_RETURN
-
-.Lpost_slowpath:
-	KPROBE_SANITIZE_FLAGS .Lpost_checked
-
-	/*
-	 * A handler that runs in this context has caused this hit, so no post_handler is called.
-	 * The hit was counted as missed before the instruction was executed.
-	 */
-.Lpost_missed:
-#ifdef CONFIG_PREEMPT_COUNT
-	decl	PREEMPT_COUNT
-#endif
-#ifndef CONFIG_PREEMPTION
-	jmp	.Lpost_leave
-#else
-	jnz	.Lpost_leave
-.Lpost_resched:
-	call	kprobe_trampoline_resched
-	jmp	.Lpost_leave
-#endif
+	KPROBE_TRAMPOLINE kprobe_post_hit
 SYM_CODE_END(kprobe_post_trampoline)
 _ASM_NOKPROBE(kprobe_post_trampoline)
 
 #ifdef CONFIG_OPTPROBES
 
-/*
- * Call the pre_handlers. If @several is 1, walk the list of the probes that have one, which may be
- * empty. If @several is 0, call the pre_handler of probepoint_first().
- */
-.macro KPROBE_DETOUR_TRAMPOLINE several:req
+.macro KPROBE_DETOUR_TRAMPOLINE function:req
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	movl	-KPROBE_DETOUR_AFTER_CALL(%eax), %eax
 	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	pushl	PROBEPOINT_hit_ip(%eax)
-	KPROBE_TRAMPOLINE_SAVE_REGS
-	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lslowpath\@
-.Lchecked\@:
-
-	KPROBE_TRAMPOLINE_TAKE_LEVEL .Lin_c\@
-	.if \several
-	/* probepoint_set(); PROBE_SET_probes(%esi): the next entry of a list that ends with NULL */
-	movl	PROBEPOINT_set(%eax), %esi
-	movl	PROBE_SET_probes(%esi), %eax
-	testl	%eax, %eax
-	jz	.Lcalled\@
-	.else
-	/* probepoint_first() */
-	movl	PROBEPOINT_first(%eax), %eax
-	.endif
-	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
-	movl	%ecx, OUR_LEVEL(KPROBE_LEVEL_context)
-.Lcall\@:
-	movl	%esp, %edx
-	movl	KPROBE_pre_handler(%eax), %ecx
-	CALL_NOSPEC ecx
-	testl	%eax, %eax
-	jnz	.Lredirected\@
-	.if \several
-	addl	$4, %esi
-	movl	PROBE_SET_probes(%esi), %eax
-	testl	%eax, %eax
-	jz	.Lcalled\@
-	movl	%eax, OUR_LEVEL(KPROBE_LEVEL_probe)
-	jmp	.Lcall\@
-	.endif
-.Lcalled\@:
-	KPROBE_TRAMPOLINE_DROP_LEVEL .Lresched\@
-.Lleave\@:
-	KPROBE_TRAMPOLINE_RETURN
-
-.Lslowpath\@:
-	KPROBE_SANITIZE_FLAGS .Lchecked\@
-
-.Lin_c\@:
-	movl	%esp, %edx
-	call	kprobe_detour_nested
-	testb	%al, %al
-	jz	.Lleave\@
-	jmp	.Lkprobe_trampoline_redirect
-
-.Lredirected\@:
-	movl	OUR_LEVEL(KPROBE_LEVEL_probe), %eax
-	call	kprobe_detour_redirected
-	KPROBE_TRAMPOLINE_DROP_LEVEL
-	jmp	.Lkprobe_trampoline_redirect
-
-#ifdef CONFIG_PREEMPTION
-.Lresched\@:
-	call	kprobe_trampoline_resched
-	jmp	.Lleave\@
-#endif
+	KPROBE_TRAMPOLINE \function
 .endm
 
 /*
  * kprobe_detour_trampoline - call the pre_handler of the only probe that has one
  *
- * A detour buffer calls this, unless several probes have a pre_handler. When a second probe with a
- * pre_handler is registered, hits come here until the call in the detour buffer is patched. For
- * these hits, the pre_handler of probepoint_first() is probe_set_multi_pre(), which calls all
- * pre_handlers.
+ * A detour buffer calls this, unless several probes have a pre_handler, see trampolines_64.S.
  */
 SYM_CODE_START(kprobe_detour_trampoline)
-	KPROBE_DETOUR_TRAMPOLINE several=0
+	KPROBE_DETOUR_TRAMPOLINE kprobe_detour_hit
 SYM_CODE_END(kprobe_detour_trampoline)
 _ASM_NOKPROBE(kprobe_detour_trampoline)
 
 /*
  * kprobe_detour_multi_trampoline - call the pre_handlers of several probes
  *
- * A detour buffer calls this if several probes have a pre_handler. This trampoline calls the
- * pre_handlers directly, which saves a call of probe_set_multi_pre().
+ * A detour buffer calls this if several probes have a pre_handler.
  */
 SYM_CODE_START(kprobe_detour_multi_trampoline)
-	KPROBE_DETOUR_TRAMPOLINE several=1
+	KPROBE_DETOUR_TRAMPOLINE kprobe_detour_multi_hit
 SYM_CODE_END(kprobe_detour_multi_trampoline)
 _ASM_NOKPROBE(kprobe_detour_multi_trampoline)
 
@@ -418,29 +247,13 @@ SYM_CODE_START(__kretprobe_trampoline)
 	pushl	$__kretprobe_trampoline	/* ip; C stores the real one */
 	pushl	$-1			/* orig_ax */
 	KPROBE_PUSH_REGS
-	movl	PT_EFLAGS(%esp), %edi
-	testl	$KPROBE_UNSAFE_FLAGS, %edi
-	jnz	.Lreturn_slowpath
-.Lreturn_checked:
-
-	/* C replaces the word that the call has pushed with the real return address. */
-	movl	%esp, %eax
-	call	kretprobe_return
-	KPROBE_TRAMPOLINE_RETURN .Lreturn_popf 0
-
-.Lreturn_popf:
-	movl	PTREGS_SIZE(%esp), %eax
-	movl	%eax, PT_EIP(%esp)
-	leal	PTREGS_SIZE+4(%esp), %eax
-	movl	%eax, PT_OLDESP(%esp)
-	jmp	.Lkprobe_trampoline_resume
-
 	/*
 	 * A function may return with AC set for accesses to user memory, and its caller relies
-	 * on that. Handlers run with AC clear; .Lreturn_popf restores it.
+	 * on that. Handlers run with AC clear, and KPROBE_RETURN restores it.
 	 */
-.Lreturn_slowpath:
-	KPROBE_SANITIZE_FLAGS .Lreturn_checked
+	KPROBE_CALL_C kretprobe_return, regs=%eax
+	/* C has replaced the word that the call has pushed with the real return address. */
+	KPROBE_RETURN gap=0
 SYM_CODE_END(__kretprobe_trampoline)
 _ASM_NOKPROBE(__kretprobe_trampoline)
 
@@ -451,25 +264,14 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
 /*
  * kprobe_ftrace_trampoline - handle ftrace's call at the entry of a function
  *
- * The probed function calls this while no other user of ftrace is attached to it. All hits are
- * handled in C.
+ * The probed function calls this while no other user of ftrace is attached to it.
  */
 SYM_CODE_START(kprobe_ftrace_trampoline)
 	KPROBE_TRAMPOLINE_PUSH_FRAME
 	/* ip: one byte after the probed address, as after an int3; unwinders correct that */
 	leal	KPROBE_FTRACE_HIT_IP(%eax), %eax
 	pushl	%eax
-	KPROBE_TRAMPOLINE_SAVE_REGS
-	KPROBE_TRAMPOLINE_CHECK_SLOWPATH .Lftrace_slowpath
-.Lftrace_checked:
-	movl	%esp, %eax
-	call	kprobe_ftrace_hit
-	testb	%al, %al
-	jnz	.Lkprobe_trampoline_redirect
-	KPROBE_TRAMPOLINE_RETURN
-
-.Lftrace_slowpath:
-	KPROBE_SANITIZE_FLAGS .Lftrace_checked
+	KPROBE_TRAMPOLINE kprobe_ftrace_hit, regs=%eax
 SYM_CODE_END(kprobe_ftrace_trampoline)
 _ASM_NOKPROBE(kprobe_ftrace_trampoline)
 

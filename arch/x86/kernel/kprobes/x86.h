@@ -194,8 +194,12 @@ void kprobe_just_return(void);
 int x86_kprobe_emulate_with_post(struct probepoint *pp, struct pt_regs *regs);
 
 /* int3.c, for the trampolines */
-__visible void kprobe_trampoline_resched(void);
 __visible void kprobe_redirect(struct pt_regs *regs);
+#ifdef CONFIG_X86_32
+__visible bool kprobe_post_hit(struct probepoint *pp, struct pt_regs *regs);
+#else
+__visible void kprobe_trampoline_resched(void);
+#endif
 #ifdef CONFIG_CFI_CLANG
 __visible int kprobe_call_pre(struct kprobe *p, struct pt_regs *regs,
 			      kprobe_pre_handler_t handler);
@@ -252,7 +256,12 @@ unsigned long x86_kprobe_resume_address(unsigned long ip);
 static __always_inline unsigned long x86_kprobe_resume_address(unsigned long ip) { return ip; }
 #endif
 __visible bool kprobe_detour_nested(struct probepoint *pp, struct pt_regs *regs);
+#ifdef CONFIG_X86_32
+__visible bool kprobe_detour_hit(struct probepoint *pp, struct pt_regs *regs);
+__visible bool kprobe_detour_multi_hit(struct probepoint *pp, struct pt_regs *regs);
+#else
 __visible void kprobe_detour_redirected(struct kprobe *p);
+#endif
 
 /* kprobe_enter() for an int3, whose entry code has added KPROBE_CONTEXT_INT3 to the context */
 static __always_inline
