@@ -131,8 +131,7 @@ DECLARE_PER_CPU(struct kprobe_levels, kprobe_levels);
 /*
  * Set in the context of a level that an int3 has taken: if a handler at that
  * level oopses, kprobe_task_oopsed() also has to leave the int3. The bit is free:
- * on x86_64, preempt_count never has it; on i386, the trampolines mask
- * preempt_count by KPROBE_CONTEXT_MASK first.
+ * on x86_64, preempt_count never has it; on i386, kprobe_context() leaves it out.
  */
 #define KPROBE_LEVEL_INT3	(IS_ENABLED(CONFIG_X86_64) ? 1 << 30 : 1)
 
@@ -173,7 +172,7 @@ static __always_inline void kprobe_int3_restore_context(void)
  *
  * Move the top first, and store the context last. If an NMI arrives in between, the level on top
  * has no context yet. A hit in the NMI takes the level above, and frees it before the NMI returns.
- * The trampolines have the same steps in assembly.
+ * The trampolines of 64-bit mode have the same steps in assembly.
  */
 static __always_inline
 struct kprobe_level *kprobe_take_level(s32 context, struct kprobe *probe, struct pt_regs *regs)
