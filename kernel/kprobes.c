@@ -224,7 +224,7 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  *   or the decoder does not know an instruction between the start of the function and
  *   the address
  * * %-EOPNOTSUPP - the instruction can neither be executed out of line nor be emulated; or @p has a
- *   fault_handler, and the kernel has no CONFIG_KPROBES_FAULT_HANDLER
+ *   handler that the kernel does not call
  * * %-ENOENT - there is no such symbol; or the address is in a module that is being
  *   unloaded, or whose notifiers have not been called yet, or in the init part of a
  *   module that has finished loading
@@ -243,9 +243,9 @@ int register_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(register_kprobe);
 
 /*
- * Reset addr and the handlers to what the user gave, so that the structure can be registered
- * again. The caller has waited for handlers that read addr or call kprobe_disable_self(). If the
- * user gave a symbol, addr is kept, since users read it after unregistration.
+ * Reset what the kernel has changed to what the user gave, so that the structure can be registered
+ * again. The caller has waited for running handlers, which may read addr. If the user gave a
+ * symbol, addr is kept, since users read it after unregistration.
  */
 static void kprobe_restore_unregistered(struct kprobe **kps, int num)
 {
@@ -457,8 +457,7 @@ EXPORT_SYMBOL_GPL(enable_kprobes);
  * enable_kprobe() - call the handlers of a probe again
  * @kp: a registered probe
  *
- * While debugfs kprobes/enabled is 0, hits do not call @kp, although it is enabled. If a handler of
- * @kp has called kprobe_disable_self(), @kp is disabled first, and then enabled.
+ * While debugfs kprobes/enabled is 0, hits do not call @kp, although it is enabled.
  *
  * Context: sleeps; takes kprobe_mutex.
  *

@@ -85,6 +85,9 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs, un
  * Context: exception, with preemption disabled; on x86 with interrupts disabled, too. Must not
  * sleep.
  *
+ * Without CONFIG_KPROBES_FAULT_HANDLER, the registration of a probe with a fault_handler fails with
+ * %-EOPNOTSUPP.
+ *
  * Return: 0 if the kernel is to handle the exception; non-zero if the handler has done so, and
  * the CPU is to resume at the instruction pointer in @regs.
  */
@@ -146,8 +149,8 @@ enum kprobe_flag {
  * @saved_post: for the kernel: the post_handler that kprobe_disable_self() may have replaced
  * @list: links the probes of one probepoint. It is all zero, not an empty list, before
  *	the first registration.
- * @nmissed: number of hits for which the handlers were not called, because a handler
- *	was already running in the same context, or because of kprobe_disable_self()
+ * @nmissed: number of hits for which the handlers were not called: mostly because a handler was
+ *	already running in the same context
  * @addr: the address to probe, or NULL if @symbol_name is given. Registration sets it to the
  *	probed address. Unregistration sets it back to what the user gave, or keeps it if a
  *	symbol was given.
@@ -174,8 +177,8 @@ enum kprobe_flag {
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
  * @given: for the kernel: the @addr that the user gave, which unregistration restores
  * @refusal: for the kernel: why the last registration or enable_kprobes() was refused
- * @nmissed_disabled: for the kernel: how many of the @nmissed hits were missed because of
- *	kprobe_disable_self()
+ * @nmissed_disabled: for the kernel: how many of the @nmissed hits were missed because a handler
+ *	had disabled the probe
  * @request: for the kernel: links the probes that have called kprobe_disable_self()
  *
  * All fields that the user does not set must be zero before the first registration. The
@@ -781,8 +784,8 @@ static inline void kprobe_ftrace_kill(void) { /* no probe is ftrace-based */ }
 #endif
 
 /*
- * Call the architecture's kprobe_fault_handler(). On architectures whose hooks do not take a struct
- * probepoint, with CONFIG_KPROBES_FAULT_HANDLER, also call the fault_handler of the running probe.
+ * Call the architecture's kprobe_fault_handler(). With CONFIG_KPROBES_FAULT_HANDLER, and if the
+ * architecture's hooks do not take a struct probepoint, the running probe is asked as well.
  */
 #if defined(CONFIG_KPROBES_FAULT_HANDLER) && !defined(__ARCH_WANT_PROBEPOINT)
 bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr);
@@ -795,14 +798,14 @@ bool kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
 #endif
 
 /**
- * kprobe_page_fault() - call the fault_handler of the running probe for a page fault
+ * kprobe_page_fault() - offer a page fault to kprobes
  * @regs: registers as at the fault
- * @trapnr: number of the exception, for the fault_handler
+ * @trapnr: number of the exception
  *
  * The architecture's page fault handler calls it early. On x86 it does nothing, since
- * kprobe_fault_begin() has called the fault_handlers.
+ * kprobe_fault_begin() does all that kprobes have to do.
  *
- * Return: true if a fault_handler has handled the fault.
+ * Return: true if the fault has been handled.
  */
 static __always_inline
 bool kprobe_page_fault(struct pt_regs *regs, unsigned int trapnr)

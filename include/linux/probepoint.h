@@ -49,9 +49,8 @@ extern struct mutex kprobe_mutex;
  * @probes: three lists, each ended by NULL, the newest registration first: the probes with a
  *	pre_handler, the probes with a post_handler, and all probes
  *
- * A published set does not change, except that kprobe_disable_self() may replace @post_handler. The
- * core replaces the set when a probe is registered, unregistered, enabled or disabled, and when the
- * text is freed.
+ * In a published set, nothing but @post_handler may change. The core replaces the set when a probe is
+ * registered, unregistered, enabled or disabled, and when the text is freed.
  */
 struct probe_set {
 	struct rcu_head rcu;
@@ -137,8 +136,8 @@ struct probepoint_jump {
  * @arch: the architecture's data on the instruction
  * @kp: stands for the probepoint where a struct kprobe is needed: for get_kprobe(), and for the
  *	hooks of architectures that do not take a struct probepoint. Its handlers are dispatchers of
- *	the core. Its post_handler and fault_handler are NULL until a probe has one; then they stay
- *	set.
+ *	the core. A handler other than the pre_handler is NULL until a probe has such a handler;
+ *	then it stays set.
  * @op: @kp and the data of the jump hooks, if the hooks do not take a struct probepoint
  * @next_set: replaces @set when the batch is committed, if @staged
  * @staged: a batch has prepared @next_set

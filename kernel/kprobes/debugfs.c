@@ -94,6 +94,7 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 	char name[KSYM_NAME_LEN], *modname = NULL;
 	unsigned long offset = 0, size;
 	const char *sym;
+	char kind = 'k';
 	/*
 	 * At the address of a GONE probe there may be other code, and a probe that waits has no
 	 * address: show the symbol and the offset that the user gave.
@@ -108,7 +109,11 @@ static void kprobe_list_show_name(struct seq_file *m, struct kprobe *p)
 		sym = kallsyms_lookup((unsigned long)p->addr, &size, &offset,
 				      &modname, name);
 	}
-	seq_puts(m, is_kretprobe(p) ? "  r  " : is_jprobe(p) ? "  j  " : "  k  ");
+	if (is_kretprobe(p))
+		kind = 'r';
+	else if (is_jprobe(p))
+		kind = 'j';
+	seq_printf(m, "  %c  ", kind);
 	if (sym)
 		seq_printf(m, "%s+0x%lx", sym, offset);
 	else

@@ -113,36 +113,38 @@ static __always_inline bool kprobe_is_self_disabled(const struct kprobe *p)
 	       READ_ONCE(p->post_handler) == kprobe_self_disabled_post;
 }
 
-/* Return: the user's pre_handler, even if kprobe_disable_self() has replaced it in @p. */
-static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe *p)
-{
-	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
-
-	return pre == kprobe_self_disabled_pre ? p->saved_pre : pre;
-}
-
 #else
 
 static inline void kprobe_disable_requested(void) { }
 static inline void kprobes_restart(struct kprobe **kps, int num) { }
 static inline void kprobe_check_post(struct probe_set *set) { }
-
-static inline bool kprobe_save_handlers(struct kprobe *p)
-{
-	p->saved_pre = p->pre_handler;
-	p->saved_post = p->post_handler;
-	return true;
-}
-
+static inline bool kprobe_save_handlers(struct kprobe *p) { return true; }
 static inline void kprobe_restore_handlers(struct kprobe *p) { }
 static inline bool kprobe_is_self_disabled(const struct kprobe *p) { return false; }
 
+#endif /* CONFIG_KPROBES_DISABLE_SELF */
+
+/* Return: the pre_handler that the user has set. */
 static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe *p)
 {
-	return READ_ONCE(p->pre_handler);
+	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
+
+	/* Read the handler first: in the meantime, it may be replaced, but not restored. */
+	if (kprobe_is_self_disabled(p))
+		return p->saved_pre;
+	return pre;
 }
 
-#endif /* CONFIG_KPROBES_DISABLE_SELF */
+/* Return: the post_handler that the user has set. */
+static __always_inline kprobe_post_handler_t kprobe_user_post(const struct kprobe *p)
+{
+	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
+
+	/* As in kprobe_user_pre() */
+	if (kprobe_is_self_disabled(p))
+		return p->saved_post;
+	return post;
+}
 
 /* fault_handler.c */
 #ifdef CONFIG_KPROBES_FAULT_HANDLER
@@ -154,8 +156,10 @@ void probepoint_publish_fault(struct probepoint *pp, const struct probe_set *set
 }
 #endif
 
-/* Does the kernel have all options that @p needs? Return: %KPROBE_REASON_NONE, or why not. */
-static inline enum kprobe_reason kprobe_check_options(const struct kprobe *p)
+/*
+ * Does the kernel call all handlers that @p has? Return: %KPROBE_REASON_NONE, or why not.
+ */
+static inline enum kprobe_reason kprobe_check_handlers(const struct kprobe *p)
 {
 	return p->fault_handler && !IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) ?
 		KPROBE_REASON_NO_FAULT_HANDLERS : KPROBE_REASON_NONE;

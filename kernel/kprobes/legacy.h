@@ -10,6 +10,9 @@
 #include <linux/kprobes.h>
 #include <linux/probepoint.h>
 
+/* legacy_hooks.c */
+extern struct kprobe kprobe_busy;
+
 /*
  * Does nothing on architectures that use this header. On x86, this hook enables checks for slots in
  * exception handlers and unwinders.

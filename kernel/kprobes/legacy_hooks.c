@@ -26,7 +26,7 @@
 #ifndef __ARCH_WANT_PROBEPOINT
 
 /* kprobe_busy_begin() records this probe as running. It is never registered. */
-static struct kprobe kprobe_busy;
+struct kprobe kprobe_busy;
 
 /*
  * Begin to count hits of this CPU as missed, for code that calls handlers outside a hit. It must
@@ -44,62 +44,6 @@ void kprobe_busy_end(void)
 	__this_cpu_write(current_kprobe, NULL);
 	preempt_enable();
 }
-
-#ifdef CONFIG_KPROBES_FAULT_HANDLER
-static bool __kprobes legacy_run_fault_handler(kprobe_fault_handler_t handler, struct kprobe *p,
-					       struct pt_regs *regs, int trapnr)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct kprobe *running = kprobe_running();
-	unsigned long status = kcb->kprobe_status;
-	bool handled;
-
-	/* kprobe_busy has no fault_handler, so the handler is not called for its own exceptions. */
-	__this_cpu_write(current_kprobe, &kprobe_busy);
-	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
-	handled = handler(p, regs, trapnr);
-	kcb->kprobe_status = status;
-	__this_cpu_write(current_kprobe, running);
-	return handled;
-}
-
-/**
- * kprobe_offer_fault() - offer a page fault to a fault_handler, and to the architecture
- * @regs: registers as at the fault
- * @trapnr: number of the exception, for the fault_handler
- *
- * If the copy of an instruction raised the fault, the architecture is called first: it ends the
- * step and sets the instruction pointer to the probed address, and then a fault_handler may change
- * the instruction pointer. For any other fault, the fault_handler is called first.
- *
- * Context: the context of the fault; kprobe_running() is not NULL.
- *
- * Return: true if the fault was handled.
- */
-bool __kprobes kprobe_offer_fault(struct pt_regs *regs, unsigned int trapnr)
-{
-	struct kprobe *p = kprobe_running();
-	kprobe_fault_handler_t handler = READ_ONCE(p->fault_handler);
-	bool stepping, handled;
-
-	if (likely(!handler))
-		return kprobe_fault_handler(regs, trapnr);
-	/*
-	 * On some architectures, kprobe_fault_handler() enables preemption when it ends the step.
-	 * Keep it disabled for the fault_handler.
-	 */
-	preempt_disable();
-	stepping = get_kprobe_ctlblk()->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
-	if (stepping)
-		handled = kprobe_fault_handler(regs, trapnr) ||
-			  legacy_run_fault_handler(handler, p, regs, trapnr);
-	else
-		handled = legacy_run_fault_handler(handler, p, regs, trapnr) ||
-			  kprobe_fault_handler(regs, trapnr);
-	preempt_enable_no_resched();
-	return handled;
-}
-#endif
 
 /*
  * Called when an oops is about to end the current task. A handler that raised the oops never

@@ -157,7 +157,7 @@ static enum kprobe_reason optimizer_keeps_text(struct probepoint *pp, const stru
 	if (!arch_jump_covers_next(pp))
 		return KPROBE_REASON_NONE;
 	for (i = set->post; set->probes[i]; i++)
-		if (arch_post_is_empty(set->probes[i]->saved_post))
+		if (arch_post_is_empty(kprobe_user_post(set->probes[i])))
 			return KPROBE_REASON_JUMP_EMPTY_POST;
 	return optimizer_redirects(pp) ? KPROBE_REASON_JUMP_REDIRECTED : KPROBE_REASON_NONE;
 }

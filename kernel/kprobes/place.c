@@ -171,7 +171,9 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 
 	lockdep_assert_held(&kprobe_mutex);
 	*place = (struct kprobe_place){};
-	why = kprobe_check_options(p) ?: kprobe_event_allowed(p) ?: place_find_address(p, place);
+	why = kprobe_event_allowed(p) ?:
+	      kprobe_check_handlers(p) ?:
+	      place_find_address(p, place);
 	if (!why && is_kretprobe(p))
 		why = kretprobe_check(place->entry);
 	if (!why && is_jprobe(p) && !place->entry)

@@ -594,7 +594,7 @@ void kretprobe_teardown(struct kretprobe *rp)
 	}
 }
 
-/* Is @p the kp of a return probe? kprobe_disable_self() may have replaced its pre_handler. */
+/* Is @p the kp of a return probe? */
 bool is_kretprobe(const struct kprobe *p)
 {
 	kprobe_pre_handler_t pre = kprobe_user_pre(p);

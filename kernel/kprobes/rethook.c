@@ -99,7 +99,7 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
-/* Is @p the kp of a return probe? kprobe_disable_self() may have replaced its pre_handler. */
+/* Is @p the kp of a return probe? */
 bool is_kretprobe(const struct kprobe *p)
 {
 	return kprobe_user_pre(p) == kretprobe_entry;

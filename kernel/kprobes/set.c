@@ -2,10 +2,9 @@
 /*
  * Kernel probes: the enabled probes of a probepoint, and how a hit calls them.
  *
- * A probe_set is an immutable array, except that kprobe_disable_self() may replace a handler in
- * it. A batch stages a new set, which may fail for lack of memory, and publishes it with one
- * pointer store. The old set is freed by RCU. A disabled probe is not in the set, so a hit tests
- * no flag.
+ * A batch changes no probe_set that is published: it stages a new array, which may fail for lack of
+ * memory, and publishes it with one pointer store. The old set is freed by RCU. A disabled probe is
+ * not in the set, so a hit tests no flag.
  *
  * If exactly one probe has a pre_handler, a hit calls it directly. Otherwise it calls the
  * pre_handler of the probepoint's own kprobe, a dispatcher that calls all of them. The same
@@ -227,10 +226,13 @@ bool probepoint_set_is_empty(const struct probepoint *pp)
 	return rcu_access_pointer(pp->set) == &empty.set;
 }
 
-static bool probe_set_calls(const struct probepoint *pp, const struct kprobe *p)
+static bool probe_set_calls(const struct probepoint *pp, struct kprobe *p)
 {
-	return pp->state != PROBEPOINT_GONE && !pp->text_going &&
-	       !(p->flags & KPROBE_FLAG_DISABLED);
+	if (pp->state == PROBEPOINT_GONE || pp->text_going)
+		return false;
+	if (!kprobe_save_handlers(p))
+		return false;
+	return !(p->flags & KPROBE_FLAG_DISABLED);
 }
 
 static bool probe_set_has_post(const struct probe_set *set)
@@ -260,11 +262,11 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 
 	lockdep_assert_held(&kprobe_mutex);
 	list_for_each_entry(p, &pp->probes, list) {
-		if (!probe_set_calls(pp, p) || !kprobe_save_handlers(p))
+		if (!probe_set_calls(pp, p))
 			continue;
 		nr++;
-		nr_pre += !!p->saved_pre;
-		nr_post += !!p->saved_post;
+		nr_pre += !!kprobe_user_pre(p);
+		nr_post += !!kprobe_user_post(p);
 	}
 	if (nr) {
 		set = kvzalloc(struct_size(set, probes, nr + nr_pre + nr_post + 3), gfp);
@@ -276,16 +278,11 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		nr_post = set->post;
 		i = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
-			/*
-			 * kprobe_disable_self() may have disabled a probe since
-			 * the first loop: leave it out. The lists are then
-			 * shorter than allocated.
-			 */
-			if (!probe_set_calls(pp, p) || kprobe_is_self_disabled(p))
+			if (!probe_set_calls(pp, p))
 				continue;
-			if (p->saved_pre)
+			if (kprobe_user_pre(p))
 				set->probes[nr_pre++] = p;
-			if (p->saved_post)
+			if (kprobe_user_post(p))
 				set->probes[nr_post++] = p;
 			set->probes[i++] = p;
 		}
@@ -352,6 +349,7 @@ void probepoint_publish_set(struct probepoint *pp)
 	/* Publish the set's contents before its address. Pairs with probepoint_set(). */
 	old = rcu_replace_pointer(pp->set, pp->next_set, lockdep_is_held(&kprobe_mutex));
 	kprobe_check_post(pp->next_set);
+
 	/*
 	 * Publish the contents of the probe before its address, such as the rph
 	 * of a return probe. Pairs with probepoint_first(): a hit calls the

@@ -408,6 +408,8 @@ quick_all()
 	quick "KPROBES=n" "KPROBES KRETPROBES OPTPROBES KPROBES_ON_FTRACE" "${no_kprobes[@]}"
 	quick "MODULES=n" "MODULES MODULE_UNLOAD" kernel/kprobes.o kernel/kprobes/place.o $dir/safety.o
 	quick "KRETPROBES=n" KRETPROBES kernel/kprobes.o $dir/int3.o arch/x86/kernel/unwind_orc.o
+	quick "KPROBES_DISABLE_SELF=n, KPROBES_FAULT_HANDLER=n" "KPROBES_DISABLE_SELF KPROBES_FAULT_HANDLER" \
+		kernel/kprobes.o kernel/kprobes/set.o kernel/kprobes/place.o $dir/fault.o
 	quick "JPROBES=n" JPROBES kernel/kprobes.o kernel/kprobes/debugfs.o $dir/int3.o
 	quick "OPTPROBES=n" OPTPROBES kernel/kprobes/probepoint.o $dir/slot.o
 	quick_ve

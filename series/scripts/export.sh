@@ -3,7 +3,7 @@
 #
 # Writes the project as series of patches against the base kernel, for `git am`, to
 # out/patches/SERIES, each with a cover letter. They apply one after the other, in the order of
-# their names. The patches in series/messages/6-kept follow them, but are not to be sent, and are
+# their names. The patches in series/messages/7-kept follow them, but are not to be sent, and are
 # written to out/patches-kept. series/messages has the messages, and says which files and parts of
 # files each patch adds: see series/scripts/split.pl. series/covers has the cover letters.
 #
@@ -28,7 +28,7 @@ set -euo pipefail
 # lines of a cover letter. A patch may have more lines if its message has a line `Large: WHY`.
 MOST=25 MOST_LINES=1500 MOST_COVER=150
 # The series of patches that are not sent to the kernel's maintainers: see series/README.md
-KEPT=6-kept
+KEPT=7-kept
 
 check=
 case ${1:-} in

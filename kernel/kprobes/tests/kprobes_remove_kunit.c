@@ -115,10 +115,10 @@ static int kp_unregister(void)
 {
 	if (kp_removal->kp == &kp)
 		unregister_kprobe(&kp);
-	else if (kp_removal->kp == &rp.kp)
+	if (kp_removal->kp == &rp.kp)
 		unregister_kretprobe(&rp);
 #ifdef CONFIG_JPROBES
-	else
+	if (kp_removal->kp == &jp.kp)
 		unregister_jprobe(&jp);
 #endif
 	return 0;

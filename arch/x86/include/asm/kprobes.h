@@ -416,7 +416,7 @@ int kprobe_int3_handler(struct pt_regs *regs);
 void kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr);
 void kprobe_fault_resume(struct kprobe_fault *fault);
 
-/* There is nothing left to do: on x86, kprobe_fault_begin() has called the fault_handlers. */
+/* There is nothing left to do after kprobe_fault_begin(). */
 static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 
 /* Can a copy of a probed instruction, or a handler, have raised this exception of the kernel? */

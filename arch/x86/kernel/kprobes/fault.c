@@ -19,43 +19,21 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <asm/ptrace.h>
-#include <asm/trapnr.h>
 
 #include "x86.h"
 
-/*
- * Call the fault_handler of the probe whose handler raised the exception. Return: true if the
- * fault_handler has handled the exception.
- */
-static bool __kprobes kprobe_fault_in_handler(struct pt_regs *regs, int trapnr)
+static void __kprobes kprobe_fault_in_copy(struct kprobe_fault *fault, struct probepoint *pp,
+					   struct pt_regs *regs)
 {
-	struct kprobe_level *level = kprobe_top_level();
-	struct kprobe *p = level->probe;
-	kprobe_fault_handler_t handler;
-	bool handled;
+	unsigned long copy;
 
-	/*
-	 * Do not call the fault_handler for its own exceptions, or for an exception of an interrupt
-	 * that arrived while the handler ran.
-	 */
-	if (level->in_fault || kprobe_level_context(level) != kprobe_context())
-		return false;
-	handler = READ_ONCE(p->fault_handler);
-	if (!handler)
-		return false;
-	level->in_fault = true;
-	handled = handler(p, regs, trapnr);
-	level->in_fault = false;
-	return handled;
-}
-
-/*
- * Was the exception raised instead of executing the instruction? A watchpoint (#DB) is reported
- * after its access, and a machine check may not be related to the instruction.
- */
-static __always_inline bool kprobe_is_fault(int trapnr)
-{
-	return trapnr != X86_TRAP_DB && trapnr != X86_TRAP_MC;
+	fault->regs = regs;
+	fault->pp = pp;
+	fault->ip = x86_kprobe_original_ip(pp, regs->ip);
+	copy = kprobe_copy_of(kprobe_slot_of(regs->ip), kprobe_detour_map(regs->ip));
+	fault->where = regs->ip == copy ? 0 : regs->ip;
+	fault->stepping = x86_kprobe_step_fault(regs);
+	regs->ip = fault->ip;
 }
 
 /**
@@ -68,37 +46,15 @@ static __always_inline bool kprobe_is_fault(int trapnr)
  * of the original instruction. A task that the exception kills, or that resumes at a fixup, never
  * returns to the slot.
  *
- * The fault_handlers are called before the kernel handles the exception: if a copy raised it, the
- * fault_handlers of the copy's probepoint; if a handler raised it, the fault_handler of the running
- * probe. They are not called for debug exceptions and machine checks.
- *
  * Context: interrupts are off, and RCU is watching.
  */
 void __kprobes kprobe_fault_begin(struct kprobe_fault *fault, struct pt_regs *regs, int trapnr)
 {
 	struct probepoint *pp = x86_kprobe_slot_owner(regs->ip);
-	unsigned long copy;
 
-	if (likely(!pp)) {
-		fault->handled = IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) &&
-				 kprobe_is_fault(trapnr) && unlikely(kprobe_running()) &&
-				 kprobe_fault_in_handler(regs, trapnr);
-		return;
-	}
-
-	fault->regs = regs;
-	fault->pp = pp;
-	fault->ip = x86_kprobe_original_ip(pp, regs->ip);
-	copy = kprobe_copy_of(kprobe_slot_of(regs->ip), kprobe_detour_map(regs->ip));
-	fault->where = regs->ip == copy ? 0 : regs->ip;
-	fault->stepping = x86_kprobe_step_fault(regs);
-	regs->ip = fault->ip;
-	/*
-	 * A detour buffer has copies of several instructions. Call the fault_handlers for the
-	 * first copy only, since the first instruction is the probed one.
-	 */
-	if (!fault->where && kprobe_is_fault(trapnr) && probepoint_has_fault(pp))
-		fault->handled = probepoint_run_fault_handlers(pp, regs, trapnr);
+	if (unlikely(pp))
+		kprobe_fault_in_copy(fault, pp, regs);
+	x86_kprobe_offer_fault(fault, pp, regs, trapnr);
 }
 EXPORT_SYMBOL_IF_KUNIT(kprobe_fault_begin);
 
@@ -121,15 +77,8 @@ void __kprobes kprobe_fault_resume(struct kprobe_fault *fault)
 	struct pt_regs *regs = fault->regs;
 	struct probepoint *pp;
 
-	if (regs->ip != fault->ip) {
-		/*
-		 * The fault_handler may have set the address of an instruction that the jump of a
-		 * probepoint overlaps (in its DCR). Then resume at the copy in the detour buffer.
-		 */
-		if (fault->handled)
-			regs->ip = x86_kprobe_resume_address(regs->ip);
+	if (regs->ip != fault->ip)
 		return;
-	}
 	if (fault->where) {
 		/*
 		 * Resume at the instruction that was interrupted. If a #DB or #MC was raised right

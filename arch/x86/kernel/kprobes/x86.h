@@ -32,6 +32,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/ptrace.h>
 #include <asm/text-patching.h>
+#include <asm/trapnr.h>
 
 struct x86_jprobe_call;
 
@@ -223,6 +224,38 @@ unsigned long x86_kprobe_original_ip(const struct probepoint *pp, unsigned long 
 unsigned long x86_kprobe_text_ip(unsigned long ip);
 struct probepoint *x86_kprobe_trampoline_of_regs(struct pt_regs *regs, struct task_struct *task,
 						 unsigned long ip);
+
+/* fault_handler.c */
+bool x86_kprobe_fault_in_handler(struct pt_regs *regs, int trapnr);
+bool x86_kprobe_fault_in_copy(struct probepoint *pp, struct pt_regs *regs, int trapnr);
+
+/*
+ * Was the exception raised instead of executing the instruction? A watchpoint (#DB) is reported
+ * after its access, and a machine check may not be related to the instruction.
+ */
+static __always_inline bool x86_kprobe_is_fault(int trapnr)
+{
+	return trapnr != X86_TRAP_DB && trapnr != X86_TRAP_MC;
+}
+
+/*
+ * Call the fault_handlers for an exception that a copy of @pp has raised, or a handler if @pp is
+ * NULL. A detour buffer has copies of several instructions: call them for the first copy only,
+ * since the first instruction is the probed one.
+ */
+static __always_inline
+void x86_kprobe_offer_fault(struct kprobe_fault *fault, struct probepoint *pp,
+			    struct pt_regs *regs, int trapnr)
+{
+	if (!IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) || !x86_kprobe_is_fault(trapnr))
+		return;
+	if (unlikely(pp)) {
+		if (!fault->where && probepoint_has_fault(pp))
+			fault->handled = x86_kprobe_fault_in_copy(pp, regs, trapnr);
+	} else if (unlikely(kprobe_running())) {
+		fault->handled = x86_kprobe_fault_in_handler(regs, trapnr);
+	}
+}
 
 /* jprobe_call.S */
 bool x86_jprobe_call(struct x86_jprobe_call *call, struct pt_regs *regs);

@@ -40,6 +40,6 @@ if [ "$oops" -eq 1 ]; then
 	oops_texts="Oops|BUG: unable to handle|general protection fault"
 	echo "kprobes-selftest: expect $oops_texts" >/dev/kmsg
 fi
-run_in_modes 1 kp_faults "oops=$oops" -- kprobes_faults kprobes_fault_handlers \
+run_in_modes 1 kp_faults "oops=$oops" -- kprobes_faults kprobes_foreign_int3 \
 	kprobes_paging kprobes_fault_steps
 ktap_finished

@@ -46,6 +46,12 @@ api-once)
 	run_with_jumps 0 kp_once -- kprobes_once
 	;;
 
+# What can be left out of a kernel: fault_handlers and kprobe_disable_self()
+api-options)
+	setup
+	run_suites 0 kp_options -- kprobes_options
+	;;
+
 # The module has copies of the code for slots, deferred frees, shared pools and filters of ftrace,
 # and tests each part alone.
 api-parts)
@@ -97,6 +103,14 @@ context-same)
 	setup_modes
 	x86_only "elsewhere a breakpoint changes what handlers see"
 	run_in_modes 0 kp_same -- kprobes_same
+	;;
+
+# Which fault_handlers are called, and what they may do, with instructions boosted, stepped and
+# optimised
+insn-fault-handlers)
+	setup_modes
+	module_file kp_fault_handlers >/dev/null || skip_topic "the kernel calls no fault_handlers"
+	run_in_modes 0 kp_fault_handlers -- kprobes_fault_handlers
 	;;
 
 # Probes next to an endbr, with instructions boosted, stepped and optimised. `make test-ibt` runs

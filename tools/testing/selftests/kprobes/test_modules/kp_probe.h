@@ -4,6 +4,7 @@
 
 /* For KUnit suites: probes whose handlers count, and that are unregistered after a case */
 
+#include "kp_fault_handler.h"
 #include "kp_test.h"
 
 struct kp_probe {

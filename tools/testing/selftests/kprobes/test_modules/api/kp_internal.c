@@ -16,6 +16,7 @@
 #include <asm/segment.h>
 #include <asm/text-patching.h>
 #include <asm/trapnr.h>
+#include "kp_fault_handler.h"
 #include "kp_handlers.h"
 #include "kp_internal.h"
 #include "kp_opt.h"
@@ -566,7 +567,6 @@ static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigne
 		kp_fault.regs.ip = fixup;
 	kprobe_fault_resume(&fault);
 	local_irq_restore(flags);
-	KUNIT_EXPECT_FALSE(test, fault.handled);
 	KUNIT_EXPECT_EQ(test, shown, (unsigned long)kp_probe.addr);
 }
 
@@ -578,11 +578,8 @@ static void kp_internal_exception(struct kunit *test)
 {
 	unsigned long copy, fixup = (unsigned long)kp_internal_other;
 
-	if (!IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER))
-		kunit_skip(test, "the kernel calls no fault_handlers");
-	kp_probe = (struct kprobe){
-		.addr = (void *)kp_internal_plain, .fault_handler = kp_count_exception,
-	};
+	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
+	kp_set_fault_handler(&kp_probe, kp_count_exception);
 	kp_kprobe_add(test, &kp_probe);
 	if (kp_slot_form() != X86_SLOT_BOOST || opt)
 		kunit_skip(test, "a step and a jump have more state than these registers");
@@ -591,44 +588,16 @@ static void kp_internal_exception(struct kunit *test)
 	/* Without a fixup, the CPU must restart the instruction in its copy. */
 	kp_raise(test, copy, X86_TRAP_VE, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
-	KUNIT_EXPECT_EQ(test, kp_fault.times, 1);
-	KUNIT_EXPECT_EQ(test, kp_fault.trap, X86_TRAP_VE);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, KP_FAULT_HANDLERS);
+	KUNIT_EXPECT_EQ(test, kp_fault.trap, KP_FAULT_HANDLERS ? X86_TRAP_VE : 0);
 	/* If an exception table entry applied, the ip is already the fixup address: keep it. */
 	kp_raise(test, copy, X86_TRAP_VE, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, fixup);
-	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 2 * KP_FAULT_HANDLERS);
 	/* An instruction does not cause a machine check: do not call the fault_handler. */
 	kp_raise(test, copy, X86_TRAP_MC, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
-	KUNIT_EXPECT_EQ(test, kp_fault.times, 2);
-}
-
-static bool kp_asked;
-
-static int kp_ask(struct kprobe *kp, struct pt_regs *regs)
-{
-	kp_asked = kprobe_disable_self(kp);
-	return 0;
-}
-
-/*
- * Without CONFIG_KPROBES_FAULT_HANDLER, registering a fault_handler must fail. Without
- * CONFIG_KPROBES_DISABLE_SELF, kprobe_disable_self() must do nothing.
- */
-static void kp_internal_options(struct kunit *test)
-{
-	int ret = IS_ENABLED(CONFIG_KPROBES_FAULT_HANDLER) ? 0 : -EOPNOTSUPP;
-
-	kp_probe = (struct kprobe){
-		.addr = (void *)kp_internal_plain, .fault_handler = kp_count_exception,
-	};
-	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), ret);
-	unregister_kprobe(&kp_probe);
-
-	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain, .pre_handler = kp_ask };
-	kp_kprobe_add(test, &kp_probe);
-	kp_call_plain(1);
-	KUNIT_EXPECT_EQ(test, kp_asked, IS_ENABLED(CONFIG_KPROBES_DISABLE_SELF));
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 2 * KP_FAULT_HANDLERS);
 }
 
 /* The function must not read the page after the instruction, which may be unreadable. */
@@ -706,7 +675,6 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
-	KUNIT_CASE(kp_internal_options),
 	KUNIT_CASE(kp_internal_restore_original),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(kp_internal_restarted),

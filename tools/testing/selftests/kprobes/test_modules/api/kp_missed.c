@@ -39,7 +39,6 @@ static noinline int kp_missed_exits(void *done)
 }
 
 KP_PRE_HANDLER(__kprobes, kp_missed_pre)
-KP_PRE_HANDLER(__kprobes, kp_missed_once, kprobe_disable_self(p))
 
 /* A pre_handler that calls the probed function: a nested hit */
 KP_PRE_HANDLER(__kprobes, kp_missed_call, kp_missed_target(2))
@@ -85,6 +84,9 @@ static int kp_missed_nested(void)
 	return kp_missed_register(kp_missed_pre) ?: kp_missed_hit_outer();
 }
 
+#ifdef CONFIG_KPROBES_DISABLE_SELF
+KP_PRE_HANDLER(__kprobes, kp_missed_once, kprobe_disable_self(p))
+
 static int kp_missed_ended(void)
 {
 	int ret = kp_missed_register(kp_missed_once);
@@ -98,6 +100,7 @@ static int kp_missed_ended(void)
 		kp_missed_target(99);
 	return ret;
 }
+#endif
 
 /* kp_missed_hit_outer() makes 3 nested hits. Of 5 recursive calls, 4 find no free instance. */
 static int kp_missed_limited(void)
@@ -179,7 +182,9 @@ static int kp_missed_run(const char *name, const struct kernel_param *param)
 		int (*run)(void);
 	} cases[] = {
 		{ "nested", kp_missed_nested },
+#ifdef CONFIG_KPROBES_DISABLE_SELF
 		{ "ended", kp_missed_ended },
+#endif
 		{ "limited", kp_missed_limited },
 		{ "exit", kp_missed_exit },
 		{ "left", kp_missed_left },

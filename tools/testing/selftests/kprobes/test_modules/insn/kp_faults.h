@@ -81,10 +81,6 @@ extern const u32 kp_foreign_int3_insn[KP_FOREIGN_NR];
 /* Nothing is mapped in the last page. */
 #define KP_BAD		((void *)-4096L)
 
-extern const long kp_good;
-/* For a fault_handler: let kp_kernel_load() read kp_good. */
-int kp_retry(struct kp_probe *probe, struct pt_regs *regs);
-
 static inline void *kp_load_addr(void)
 {
 	return (void *)kp_kernel_load + kp_kernel_load_insn;
@@ -100,7 +96,7 @@ static inline void kp_faults_register(struct kunit *test, struct kp_probe *probe
 		KUNIT_ASSERT_EQ(test, kp_opt_switch(true), 0);
 }
 
-extern struct kunit_suite kp_faulty_suite, kp_paging_suite, kp_steps_suite;
+extern struct kunit_suite kp_int3_suite, kp_paging_suite, kp_steps_suite;
 
 #endif
 #endif

@@ -64,37 +64,6 @@ static void kp_steps_nested(struct kunit *test)
 	KUNIT_EXPECT_GE(test, kp_seen.loads, 1);
 }
 
-/* When a repaired copy is executed again, lockdep must know that interrupts are on. */
-static void kp_steps_irq_state(struct kunit *test)
-{
-	struct kp_probe *probe = kp_new(test, kp_load_addr());
-	bool enabled;
-	long got;
-	int i;
-
-	probe->kp.pre_handler = NULL;
-	probe->kp.fault_handler = kp_count_fault;
-	probe->repair = kp_retry;
-	kp_faults_register(test, probe);
-	for (i = 0; i < 10; i++) {
-		preempt_disable();
-		got = kp_kernel_load(KP_BAD);
-		/*
-		 * Read the state of lockdep before preempt_enable() and the expectations: if
-		 * these disable and enable interrupts, they correct a wrong state.
-		 */
-		enabled = lockdep_hardirqs_enabled();
-		preempt_enable();
-		KUNIT_EXPECT_EQ(test, got, KP_GOOD_VALUE);
-		if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-			KUNIT_EXPECT_TRUE(test, enabled);
-		KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	}
-	KUNIT_EXPECT_EQ(test, probe->fault, 10);
-	if (!IS_ENABLED(CONFIG_PROVE_LOCKING))
-		kunit_skip(test, "without lockdep there is no state of interrupts to be wrong");
-}
-
 static struct {
 	long word;
 	unsigned long ip;
@@ -134,7 +103,7 @@ static void kp_steps_watchpoint(struct kunit *test)
 		probe = kp_new(test, (void *)kp_watched_store + kp_watched_store_insn[0]);
 		if (mode == 2) {
 			probe->kp.post_handler = kp_count_post;
-			probe->kp.fault_handler = kp_count_fault;
+			kp_set_fault_handler(&probe->kp, kp_count_fault);
 		}
 		if (mode)
 			kp_faults_register(test, probe);
@@ -258,7 +227,6 @@ static void kp_steps_gone_int3(struct kunit *test)
 
 static struct kunit_case kp_steps_cases[] = {
 	KUNIT_CASE(kp_steps_nested),
-	KUNIT_CASE(kp_steps_irq_state),
 	KUNIT_CASE(kp_steps_watchpoint),
 	KUNIT_CASE(kp_steps_machine_check),
 	KUNIT_CASE(kp_steps_gone_int3),
