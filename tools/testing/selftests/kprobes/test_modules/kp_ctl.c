@@ -67,20 +67,23 @@ static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs
 	return 0;
 }
 
-/* The base kernel has no kprobe_disable_self(), and no reasons for refusals. */
-#if __has_include("linux/kprobe_reason.h")
+#ifdef CONFIG_KPROBES_DISABLE_SELF
 static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
 {
 	kprobe_disable_self(kp);
 	return kp_ctl_pre(kp, regs);
 }
+#else
+#define kp_ctl_once		NULL
+#endif
 
+/* The base kernel has no reasons for refusals. */
+#if __has_include("linux/kprobe_reason.h")
 #define kp_ctl_wait		KPROBE_FLAG_WAIT
 #define kp_ctl_no_jump		KPROBE_FLAG_NO_JUMP
 #define kp_ctl_event		KPROBE_FLAG_EVENT
 #define kp_ctl_reason(kp)	(*kprobe_reason_text((kp)->refusal))
 #else
-#define kp_ctl_once		NULL
 #define kp_ctl_wait		0
 #define kp_ctl_no_jump		0
 #define kp_ctl_event		0
