@@ -204,7 +204,7 @@ check "the same with a post_handler" stays on_and_off "kp_tgt_function post"
 check "probes at one address" stays on_and_off $inside "$inside post" $inside
 check "probes that are refused" stays refused
 check "probes that are enabled and disabled" stays switched
-check_if has_disable_self "probes that disable themselves" stays disables_itself
+check_if "has_symbol kprobe_disable_self" "probes that disable themselves" stays disables_itself
 check "return probes" stays calls_return
 check_if has_waiting "probes that wait for a module" stays waits_in_vain
 check_if has_waiting "modules with probes" stays module_comes

@@ -188,7 +188,7 @@ setup
 ktap_set_plan 24
 load kp_ctl
 load kp_target
-check_if has_disable_self "probes that disable themselves while their module goes" \
+check_if "has_symbol kprobe_disable_self" "probes that disable themselves while their module goes" \
 	once_in_going_module
 check "a module's functions are hit" function_is_hit
 check "a module's NOKPROBE_SYMBOL is refused" refused 20 -22 add kp_tgt_nokprobe

@@ -41,7 +41,7 @@ add_probes() {
 		"3 vfs_read disabled" "4 kp_tgt_plain" "5 kp_later:kp_function wait" \
 		"7 kp_tgt_function"
 	once=0
-	! has_disable_self || { ctl_add "6 do_filp_open once" && once=1; }
+	! has_symbol kprobe_disable_self || { ctl_add "6 do_filp_open once" && once=1; }
 	inside vfs_write 8
 	add_event 'p:gdb_enter vfs_fsync' 'r:gdb_leave vfs_fsync'
 	put $TRACEFS/events/kprobes/gdb_enter/enable 1

@@ -504,11 +504,6 @@ has_symbol() {
 	grep -q " $1\$" /proc/kallsyms
 }
 
-# has_disable_self: can a handler disable its probe?
-has_disable_self() {
-	has_symbol kprobe_disable_self
-}
-
 # has_module NAME: is it one of the kernel's modules?
 has_module() {
 	grep -q "/$(echo "$1" | sed 's/_/[-_]/g')\.ko" \

@@ -68,11 +68,7 @@ static int __kprobes kp_ctl_return(struct kretprobe_instance *ri, struct pt_regs
 }
 
 #ifdef CONFIG_KPROBES_DISABLE_SELF
-static int __kprobes kp_ctl_once(struct kprobe *kp, struct pt_regs *regs)
-{
-	kprobe_disable_self(kp);
-	return kp_ctl_pre(kp, regs);
-}
+KP_PRE_HANDLER(__kprobes, kp_ctl_once, kprobe_disable_self(p); kp_ctl_pre(p, regs))
 #else
 #define kp_ctl_once		NULL
 #endif
