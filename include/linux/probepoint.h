@@ -49,8 +49,8 @@ extern struct mutex kprobe_mutex;
  * @probes: three lists, each ended by NULL, the newest registration first: the probes with a
  *	pre_handler, the probes with a post_handler, and all probes
  *
- * In a published set, nothing but @post_handler may change. The core replaces the set when a probe is
- * registered, unregistered, enabled or disabled, and when the text is freed.
+ * In a published set, nothing but @post_handler may change. The core replaces the set when a probe
+ * is registered, unregistered, enabled or disabled, and when the text is freed.
  */
 struct probe_set {
 	struct rcu_head rcu;

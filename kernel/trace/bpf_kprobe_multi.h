@@ -131,8 +131,8 @@ struct bpf_kprobe_multi_run_ctx {
  *
  * Context: any, with preemption disabled.
  *
- * Return: what the program returns. If it was not called: 1, so that a session is not called when the
- * function returns, either.
+ * Return: what the program returns. If it was not called: 1, so that a session is not called when
+ * the function returns, either.
  */
 static __always_inline int
 bpf_kprobe_multi_run(struct bpf_kprobe_multi_link *link, unsigned long fentry_ip,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BPF: probes of kprobe.multi links, for addresses that are no entries of functions, and for symbols
- * whose module is not loaded yet.
+ * BPF: probes of kprobe.multi links, for addresses that are no entries of functions, and for
+ * symbols whose module is not loaded yet.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>

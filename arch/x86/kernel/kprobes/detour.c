@@ -139,8 +139,8 @@ bool detour_hit(struct probepoint *pp, struct pt_regs *regs, bool several)
 }
 
 /*
- * Handle a hit for kprobe_detour_trampoline. In 64-bit mode the trampoline does this itself. Return:
- * true if a handler has redirected execution to @regs.
+ * Handle a hit for kprobe_detour_trampoline. In 64-bit mode the trampoline does this itself.
+ * Return: true if a handler has redirected execution to @regs.
  */
 __visible bool __kprobes kprobe_detour_hit(struct probepoint *pp, struct pt_regs *regs)
 {

@@ -361,8 +361,8 @@ __visible int __kprobes kprobe_call_return(struct kretprobe_instance *ri,
 
 #ifdef CONFIG_X86_32
 /*
- * Call the post_handlers for kprobe_post_trampoline. In 64-bit mode the trampoline does this itself.
- * Return: true if a handler has redirected execution to @regs.
+ * Call the post_handlers for kprobe_post_trampoline. In 64-bit mode the trampoline does this
+ * itself. Return: true if a handler has redirected execution to @regs.
  */
 __visible bool __kprobes kprobe_post_hit(struct probepoint *pp, struct pt_regs *regs)
 {
