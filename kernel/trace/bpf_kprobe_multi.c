@@ -46,7 +46,7 @@ static void kprobe_multi_session_entry(unsigned long ip, unsigned long parent_ip
 	kprobe_multi_leave();
 }
 
-static int kprobe_multi_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int __kprobes kprobe_multi_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kprobe_multi_call *call = kprobe_multi_call(ri);
 	struct bpf_kprobe_multi_link *link = kprobe_multi_returned();
@@ -55,7 +55,6 @@ static int kprobe_multi_return(struct kretprobe_instance *ri, struct pt_regs *re
 		bpf_kprobe_multi_run(link, call->ip, regs, true, &call->data);
 	return 0;
 }
-NOKPROBE_SYMBOL(kprobe_multi_return);
 
 /**
  * bpf_kprobe_multi_register() - begin to call the program of a link

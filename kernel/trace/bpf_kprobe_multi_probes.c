@@ -81,14 +81,13 @@ static bool kprobe_multi_is_entry(unsigned long addr, bool *untraced)
 	return false;
 }
 
-static int kprobe_multi_hit_probe(struct kprobe *kp, struct pt_regs *regs)
+static int __kprobes kprobe_multi_hit_probe(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct bpf_kprobe_multi_probe *probe = container_of(kp, struct bpf_kprobe_multi_probe, kp);
 
 	bpf_kprobe_multi_run(probe->link, 0, regs, false, probe);
 	return 0;
 }
-NOKPROBE_SYMBOL(kprobe_multi_hit_probe);
 
 /* May probes call the program of @link? */
 static int kprobe_multi_check_probes(const struct bpf_kprobe_multi_link *link)
