@@ -256,35 +256,31 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 /* Build a probe_set of the probes that are enabled now. Return: 0, or -ENOMEM. */
 int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 {
-	unsigned int nr = 0, nr_pre = 0, nr_post = 0, i = 0;
+	unsigned int nr = 0, pre = 0, post, all;
 	struct probe_set *set = &empty.set;
 	struct kprobe *p;
 
 	lockdep_assert_held(&kprobe_mutex);
-	list_for_each_entry(p, &pp->probes, list) {
-		if (!probe_set_calls(pp, p))
-			continue;
-		nr++;
-		nr_pre += !!kprobe_user_pre(p);
-		nr_post += !!kprobe_user_post(p);
-	}
+	list_for_each_entry(p, &pp->probes, list)
+		nr += probe_set_calls(pp, p);
 	if (nr) {
-		set = kvzalloc(struct_size(set, probes, nr + nr_pre + nr_post + 3), gfp);
+		/*
+		 * Each of the three lists has room for all probes: users may change the handlers of
+		 * a registered probe at any time, and a handler may disable its probe now.
+		 */
+		set = kvzalloc(struct_size(set, probes, 3 * (nr + 1)), gfp);
 		if (!set)
 			return -ENOMEM;
-		set->post = nr_pre + 1;
-		set->all = set->post + nr_post + 1;
-		nr_pre = 0;
-		nr_post = set->post;
-		i = set->all;
+		post = set->post = nr + 1;
+		all = set->all = 2 * (nr + 1);
 		list_for_each_entry(p, &pp->probes, list) {
 			if (!probe_set_calls(pp, p))
 				continue;
 			if (kprobe_user_pre(p))
-				set->probes[nr_pre++] = p;
+				set->probes[pre++] = p;
 			if (kprobe_user_post(p))
-				set->probes[nr_post++] = p;
-			set->probes[i++] = p;
+				set->probes[post++] = p;
+			set->probes[all++] = p;
 		}
 		probe_set_choose_post(pp, set);
 	}
