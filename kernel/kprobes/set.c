@@ -271,8 +271,10 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		set = kvzalloc(struct_size(set, probes, 3 * (nr + 1)), gfp);
 		if (!set)
 			return -ENOMEM;
-		post = set->post = nr + 1;
-		all = set->all = 2 * (nr + 1);
+		set->post = nr + 1;
+		set->all = 2 * set->post;
+		post = set->post;
+		all = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
 			if (!probe_set_calls(pp, p))
 				continue;

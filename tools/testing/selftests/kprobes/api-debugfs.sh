@@ -406,7 +406,8 @@ check "enabled switches all probes off and on" enabled_switches_hits
 check "enabled takes 0, 1, y, n in any case" enabled_takes_letters
 check "enabled refuses other words" enabled_refuses_rubbish
 check "what changes while off takes effect when on" enabled_off_keeps_state
-check_if "has_symbol kprobe_disable_self" "a probe that disables itself, and enabled" once_waits_for_enabled
+check_if "has_symbol kprobe_disable_self" "a probe that disables itself, and enabled" \
+	once_waits_for_enabled
 check "list is still sorted" list_is_sorted
 check "blacklist holds kernel and module functions" blacklist_has_known
 check "blacklist holds all that is marked" marked_is_listed
