@@ -263,7 +263,8 @@ static __nocfi void kp_opt_busy_task(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kp_many_register(), 0);
 	WRITE_ONCE(kp_busy.release, true);
 	KUNIT_EXPECT_EQ(test, kp_opt_settle(), 0);
-	KUNIT_EXPECT_EQ(test, kp_many_jumps(), KP_MANY);
+	/* These are more probes than the optimiser gives their jumps at once. */
+	KUNIT_EXPECT_TRUE(test, kp_poll(kp_many_jumps() == KP_MANY, KP_OPT_TIMEOUT_MS));
 	kp_many_unregister();
 }
 
