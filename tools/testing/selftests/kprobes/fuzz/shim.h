@@ -242,6 +242,11 @@ struct kprobe_level {
 	struct kprobe *probe;
 };
 
+struct kprobe_fault {
+	unsigned long where;
+	bool handled;
+};
+
 static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason why)
 {
 	pp->why = why;
@@ -257,6 +262,8 @@ static inline int probepoint_refuse(struct probepoint *pp, enum kprobe_reason wh
 extern char x86_return_thunk[], __x86_return_thunk[];
 s32 kprobe_context(void);
 bool probepoint_has_post(const struct probepoint *pp);
+bool probepoint_has_fault(const struct probepoint *pp);
+struct kprobe *kprobe_running(void);
 bool kprobe_enter(struct kprobe_level **level, s32 interrupted, s32 context, void *probe,
 		  void *regs);
 void kprobe_leave(struct kprobe_level *level);

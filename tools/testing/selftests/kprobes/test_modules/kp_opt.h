@@ -63,9 +63,9 @@ static int __maybe_unused kp_opt_control_pre(struct kprobe *kp, struct pt_regs *
 }
 
 /*
- * Wait until all probes that can be optimised have their jumps. The optimiser writes the jumps of up
- * to 128 probes at once: register one more probe, and wait until it has its jump. If there are more
- * probes, some of them may get theirs after that.
+ * Wait until all probes that can be optimised have their jumps. The optimiser writes the jumps of
+ * up to 128 probes at once: register one more probe, and wait until it has its jump. If there are
+ * more probes, some of them may get theirs after that.
  */
 static inline int kp_opt_settle(void)
 {
