@@ -48,6 +48,16 @@
 #endif
 .endm
 
+/* Pop the registers of struct pt_regs from bx to bp. */
+.macro KPROBE_POP_REGS
+	popl	%ebx
+	popl	%ecx
+	popl	%edx
+	popl	%esi
+	popl	%edi
+	popl	%ebp
+.endm
+
 /*
  * Begin to save the registers, below the word that the call pushed. Leaves that word in %eax.
  * The code after this macro has to push the ip of struct pt_regs, which is below cs: unwinders
@@ -95,12 +105,7 @@
 	cmpb	$-0x78, PT_EFLAGS+1(%esp)
 	movb	PT_EFLAGS(%esp), %ah
 	sahf
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
+	KPROBE_POP_REGS
 	popl	%eax
 	leal	PTREGS_SIZE-PT_DS+\gap(%esp), %esp
 	RET
@@ -145,12 +150,7 @@ SYM_CODE_START_LOCAL(kprobe_trampoline_popf)
 	movl	PT_EAX(%esp), %ecx
 	movl	%edx, -8(%eax)
 	movl	%ecx, -12(%eax)
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
+	KPROBE_POP_REGS
 	leal	-12(%eax), %esp
 	popl	%eax
 	popfl
