@@ -71,11 +71,7 @@ void kprobe_check_post(struct probe_set *set)
  * kprobe_save_handlers() - record the handlers that kprobe_disable_self() may replace
  * @p: a probe that is being registered, enabled, or put into another probe_set
  *
- * probepoint_stage_set() calls this twice for each probe of a probepoint, to count the probes and
- * to list them. If the handlers of a probe are replaced in between, the probe is left out, and the
- * lists are shorter than allocated.
- *
- * Return: true; or false if they have been replaced.
+ * Return: true; or false if kprobe_disable_self() has replaced them.
  */
 bool kprobe_save_handlers(struct kprobe *p)
 {

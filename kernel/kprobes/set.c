@@ -226,13 +226,10 @@ bool probepoint_set_is_empty(const struct probepoint *pp)
 	return rcu_access_pointer(pp->set) == &empty.set;
 }
 
-static bool probe_set_calls(const struct probepoint *pp, struct kprobe *p)
+static bool probe_set_calls(const struct probepoint *pp, const struct kprobe *p)
 {
-	if (pp->state == PROBEPOINT_GONE || pp->text_going)
-		return false;
-	if (!kprobe_save_handlers(p))
-		return false;
-	return !(p->flags & KPROBE_FLAG_DISABLED);
+	return pp->state != PROBEPOINT_GONE && !pp->text_going &&
+	       !(p->flags & KPROBE_FLAG_DISABLED);
 }
 
 static bool probe_set_has_post(const struct probe_set *set)
@@ -253,7 +250,10 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 	}
 }
 
-/* Build a probe_set of the probes that are enabled now. Return: 0, or -ENOMEM. */
+/*
+ * Build a probe_set of the probes that are enabled now. A probe for which kprobe_disable_self() was
+ * called since is left out: a worker is about to disable it. Return: 0, or -ENOMEM.
+ */
 int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 {
 	unsigned int nr = 0, pre = 0, post, all;
@@ -266,7 +266,7 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 	if (nr) {
 		/*
 		 * Each of the three lists has room for all probes: users may change the handlers of
-		 * a registered probe at any time, and a handler may disable its probe now.
+		 * a registered probe at any time.
 		 */
 		set = kvzalloc(struct_size(set, probes, 3 * (nr + 1)), gfp);
 		if (!set)
@@ -277,6 +277,8 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		all = set->all;
 		list_for_each_entry(p, &pp->probes, list) {
 			if (!probe_set_calls(pp, p))
+				continue;
+			if (!kprobe_save_handlers(p))
 				continue;
 			if (kprobe_user_pre(p))
 				set->probes[pre++] = p;
