@@ -476,7 +476,10 @@ static void compare(const char *kind, const struct fuzz_outcome *o, unsigned lon
 		     fpu_other[at], fpu_bare[at]);
 }
 
-/* Take single steps through the slot at @from, until the CPU leaves it. */
+/*
+ * Take single steps through the slot at @from, until the CPU leaves it, or is where the original
+ * went: a random branch may lead into the slots.
+ */
 static void step_through(unsigned long from, struct fuzz_outcome *out)
 {
 	struct fuzz_regs in = now.in;
@@ -485,7 +488,8 @@ static void step_through(unsigned long from, struct fuzz_outcome *out)
 	in.ip = from;
 	for (steps = 0; steps < 4; steps++) {
 		fuzz_execute(&in, FUZZ_AFTER_STEP, out, fpu_other);
-		if (out->sig || out->regs.ip - FUZZ_SLOTS >= FUZZ_SLOTS_SIZE)
+		if (out->sig || out->regs.ip - FUZZ_SLOTS >= FUZZ_SLOTS_SIZE ||
+		    out->regs.ip == now.bare.regs.ip)
 			return;
 		in = out->regs;
 		in.flags &= ~FLAG_TF;
