@@ -24,7 +24,8 @@
  *	to use kprobe_multi_enter(); or leaves it NULL if only returns are wanted.
  * @rp: calls @rp.handler for each return. The client sets @rp.handler, which has to use
  *	kprobe_multi_returned(); or leaves it NULL if only calls are wanted. Its address is not set.
- * @client: the client, set by the client; NULL once unregister_kprobe_multi() has been called
+ * @client: the client, set by the client; NULL while register_kprobe_multi() runs, and once
+ *	unregister_kprobe_multi() has been called
  * @nmissed: number of calls that were not reported
  * @dead: links those that are to be freed
  *
@@ -60,6 +61,13 @@ static __always_inline struct kprobe_multi_call *kprobe_multi_call(struct kretpr
 	return (struct kprobe_multi_call *)ri->data;
 }
 
+/* Count a call as missed, unless @km is being registered or unregistered. */
+static __always_inline void kprobe_multi_count_missed(struct kprobe_multi *km)
+{
+	if (READ_ONCE(km->client))
+		raw_atomic_inc(&km->nmissed);
+}
+
 /**
  * kprobe_multi_begin() - begin to handle a call
  * @km: what has reported the call
@@ -74,7 +82,7 @@ static __always_inline bool kprobe_multi_begin(struct kprobe_multi *km)
 	preempt_disable_notrace();
 	if (likely(kprobe_rcu_watches()))
 		return true;
-	raw_atomic_inc(&km->nmissed);
+	kprobe_multi_count_missed(km);
 	preempt_enable_notrace();
 	return false;
 }
@@ -87,7 +95,7 @@ static __always_inline bool kprobe_multi_begin(struct kprobe_multi *km)
  *
  * Context: as kprobe_multi_begin(), if it does not return NULL.
  *
- * Return: the client; NULL if @km is being unregistered, if @regs is NULL, or if
+ * Return: the client; NULL if @km is being registered or unregistered, if @regs is NULL, or if
  * kprobe_multi_begin() has failed.
  */
 static __always_inline void *kprobe_multi_enter(struct kprobe_multi *km, const struct pt_regs *regs)
@@ -95,7 +103,7 @@ static __always_inline void *kprobe_multi_enter(struct kprobe_multi *km, const s
 	void *client;
 
 	if (unlikely(!regs)) {
-		raw_atomic_inc(&km->nmissed);
+		kprobe_multi_count_missed(km);
 		return NULL;
 	}
 	if (!kprobe_multi_begin(km))

@@ -44,7 +44,7 @@ kprobe_multi_track_slowly(struct kprobe_multi *km, unsigned long ip, unsigned lo
 	struct kretprobe_instance *ri = NULL;
 	int bit;
 
-	/* It is being unregistered. */
+	/* It is being registered or unregistered. */
 	if (!READ_ONCE(km->client))
 		return NULL;
 	bit = ftrace_test_recursion_trylock(ip, *slot);
@@ -141,15 +141,23 @@ static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
 	return true;
 }
 
+/* Always NULL: a cache in which a call finds no instance, and takes the slow path */
+static DEFINE_PER_CPU(struct kretprobe_instance *, no_instance);
+
 static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned long *addrs,
 				      unsigned int nr)
 {
+	int err;
+
 	if (!kprobe_multi_may_return(addrs, nr))
 		return -EINVAL;
 	km->rp.data_size = sizeof(struct kprobe_multi_call);
 	km->rp.kp.flags = KPROBE_FLAG_NEST;
 	guard(mutex)(&kretprobe_mutex);
-	return kretprobe_setup(&km->rp);
+	err = kretprobe_setup(&km->rp);
+	if (!err)
+		km->rp.rph->cache = &no_instance;
+	return err;
 }
 
 /*
@@ -159,6 +167,14 @@ static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned lo
 static noinline void __used kprobe_multi_nowhere(void)
 {
 	barrier();
+}
+
+/* From now on, report calls and returns. */
+static void kprobe_multi_start(struct kprobe_multi *km, void *client)
+{
+	WRITE_ONCE(km->client, client);
+	if (km->rp.handler)
+		WRITE_ONCE(km->rp.rph->cache, km->rp.rph->back);
 }
 
 /* From now on, report no call and no return. */
@@ -206,6 +222,9 @@ static DECLARE_DELAYED_WORK(free_dead_multi, kprobe_multi_free_dead);
  * @addrs: the addresses of the functions, or of the calls of ftrace in them
  * @nr: number of functions
  *
+ * Nothing is reported before this has succeeded: while ftrace patches many functions, it calls some
+ * of them once or several times for each.
+ *
  * Context: sleeps; takes kretprobe_mutex and locks of ftrace.
  *
  * Return: 0; -EINVAL if ftrace does not know one of the addresses, or if one of the functions must
@@ -214,8 +233,10 @@ static DECLARE_DELAYED_WORK(free_dead_multi, kprobe_multi_free_dead);
  */
 int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigned int nr)
 {
+	void *client = km->client;
 	int err;
 
+	km->client = NULL;
 	err = km->rp.handler ? kprobe_multi_setup_returns(km, addrs, nr) : 0;
 	if (err) {
 		kfree(km);
@@ -228,8 +249,10 @@ int register_kprobe_multi(struct kprobe_multi *km, unsigned long *addrs, unsigne
 		km->ops.func = kprobe_multi_hit;
 	err = ftrace_set_filter_ips(&km->ops, addrs, nr, 0, 0) ?:
 	      register_ftrace_function(&km->ops);
-	if (!err)
+	if (!err) {
+		kprobe_multi_start(km, client);
 		return 0;
+	}
 	kprobe_multi_stop(km);
 	/* If ftrace has failed on the way, some functions will go on calling @km->ops.func. */
 	if (!(km->ops.flags & FTRACE_OPS_FL_ENABLED))

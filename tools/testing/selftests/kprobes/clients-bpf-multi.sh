@@ -665,11 +665,29 @@ all_functions() {
 
 hits_of_all() {
 	shift
-	linked -n "$@" "echo 10 >$CLIENTS/calls"
+	linked -n "$@" "echo 10000 >$CLIENTS/calls"
 	lines_are "the number of functions" "$TMP/linked" "^link $nr_functions " 1
 	at_least "hits" "$(linked_hits)" 10000
 	ktap_print_msg "$nr_functions functions $*:" \
 		"$(grep -E '^(link|attach|detach|memory)' "$TMP/linked" | paste -sd' ')"
+}
+
+# While ftrace patches the functions of a link, it calls some of them, again and again. The program
+# does not run for these calls, since the link is not made yet. A worker may patch text afterwards,
+# for a link that was closed before.
+while_patching() {
+	own_links || skip_case "fprobe decides when the first hit comes" || return 0
+	patching=$(awk '$3 ~ /^(__text_poke|do_sync_core)$/ { print $1 }' /proc/kallsyms)
+	[ -n "$patching" ] || skip_case "no function that patches text" || return 0
+	addresses "$(many)"
+	printf '%s\n' "$patching" >>"$TMP/list"
+	each_kind no_hits_of_patching
+}
+
+no_hits_of_patching() {
+	shift
+	linked -n "$@" :
+	at_most "hits $*" "$(linked_hits)" 100
 }
 
 # Links are made and closed while other CPUs call the probed functions.
@@ -887,7 +905,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 34
+ktap_set_plan 35
 check "calls, returns and sessions" calls_and_returns
 check "sessions without returns" session_without_returns
 check_if own_links "calls in interrupts" in_contexts
@@ -916,6 +934,7 @@ check "a link with many addresses is made and removed in batches" in_batches
 check "no hit before all probes are registered" all_at_once
 check "ftrace is off when probes are to be enabled" not_enabled
 check "links to all functions" all_functions
+check "no hit while ftrace patches the functions" while_patching
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
