@@ -11,6 +11,9 @@
 #ifndef ANNOTATE_RETPOLINE_SAFE
 #define ANNOTATE_RETPOLINE_SAFE
 #endif
+#define _ASM_EXTABLE_FAULT(from, to)
+#define ASM_STAC
+#define ASM_CLAC
 #define ENDBR
 #define RET			ret
 #define __KERNEL_CS		0x10

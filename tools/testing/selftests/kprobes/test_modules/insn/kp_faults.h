@@ -2,14 +2,7 @@
 #ifndef KP_FAULTS_H
 #define KP_FAULTS_H
 
-/* Instructions that raise exceptions, for C and assembly */
-
-/* Flags of a case */
-#define KP_NO_EXTABLE	0x01	/* no fix-up: die notifiers are called */
-#define KP_MAY_FAULT	0x02	/* not every processor raises the exception */
-#define KP_X87		0x04	/* within kernel_fpu_begin() */
-#define KP_OOPS		0x08	/* the script checks the oops that this causes */
-#define KP_BRANCHES	0x10	/* QEMU's TCG branches, and raises the exception at the target */
+/* Functions with instructions that fault or trap, for C and assembly */
 
 #define KP_GOOD_VALUE	0x600d
 
@@ -17,23 +10,6 @@
 
 #include "kp_probe.h"
 #include "kp_switch.h"
-
-/* @start to @fixup: offsets from kp_faults_text. @name: offset from kp_faults_names */
-struct kp_fault_case {
-	u32 start;
-	u32 probed;
-	u32 next;
-	u32 fixup;
-	u32 name;
-	u16 trap;
-	u16 flags;
-} __packed;
-
-extern const struct kp_fault_case kp_faults[];
-extern const u32 kp_faults_nr;
-extern const char kp_faults_names[];
-extern unsigned long kp_faults_edge;
-void kp_faults_text(void);
 
 /*
  * Functions that access memory with a fix-up, and the offsets, from the start of the function, of

@@ -2,12 +2,11 @@
 /*
  * KUnit suite: exceptions that a probed instruction raises.
  *
- * Each instruction of kp_faults_cases.S is executed without and with a probe. Both runs must leave
- * the same state, die notifiers and fault_handlers must be passed the same, and the probe must be
- * hit once.
+ * Each case of the table of instructions that raises an exception is executed without and with a
+ * probe. Both runs must leave the same state, die notifiers and fault_handlers must be passed the
+ * same, and the probe must be hit once.
  */
 
-#include <linux/cpufeature.h>
 #include <linux/processor.h>
 #include <asm/processor-flags.h>
 #include <asm/trapnr.h>
@@ -34,23 +33,18 @@ struct kp_told {
 /* A case, and what the die notifier got in the rounds without a probe */
 struct kp_fault {
 	struct kp_insn insn;
-	const struct kp_fault_case *fault;
+	const struct kp_insn_case *fault;
 	struct kp_told bare[KP_ROUNDS];
 };
 
 /* The current round */
 static struct {
-	const struct kp_fault_case *fault;
+	const struct kp_insn_case *fault;
 	struct kp_told notifier, handler;
 	struct task_struct *task;
 	bool oopses;
 	int pre;
 } kp;
-
-static void *kp_text(u32 offset)
-{
-	return (void *)kp_faults_text + offset;
-}
 
 static void __kprobes kp_tell(struct kp_told *told, const struct pt_regs *regs, unsigned long trap)
 {
@@ -79,7 +73,7 @@ static int __kprobes kp_faults_notify(struct notifier_block *nb, unsigned long v
 	    !(kp.fault->flags & KP_NO_EXTABLE) || kp.notifier.times > 2)
 		return NOTIFY_DONE;
 	kp_tell(&kp.notifier, args->regs, args->trapnr);
-	args->regs->ip = (unsigned long)kp_text(kp.fault->fixup);
+	args->regs->ip = (unsigned long)kp_insn_at(kp.fault->fixup);
 	return NOTIFY_STOP;
 }
 
@@ -111,10 +105,11 @@ static void kp_prepare(struct kp_insn *insn, enum kp_mode mode)
 static bool kp_told_differ(struct kunit *test, const char *who, const struct kp_told *told,
 			   const struct kp_told *bare, const struct kp_state *in)
 {
+	unsigned long probed = (unsigned long)kp_insn_at(kp.fault->probed);
 	const struct pt_regs *regs = &told->regs;
 
 	if (kp_insn_differ(test, who, told->times, 1) ||
-	    kp_insn_differ(test, "ip told", regs->ip, (unsigned long)kp_text(kp.fault->probed)) ||
+	    kp_insn_differ(test, "ip told", regs->ip, probed) ||
 	    (kp.fault->trap && kp_insn_differ(test, "trap told", told->trap, kp.fault->trap)) ||
 	    kp_insn_differ(test, "IF told", regs->flags & X86_EFLAGS_IF,
 			   in->reg[KP_FLAGS] & X86_EFLAGS_IF) ||
@@ -154,14 +149,10 @@ static bool kp_check(struct kunit *test, struct kp_insn *insn, enum kp_mode mode
 	       !kp_told_differ(test, "number of notifier calls", &kp.notifier, told, in);
 }
 
-static void kp_describe(struct kp_fault *fault, const struct kp_fault_case *c)
+static void kp_describe(struct kp_fault *fault, const struct kp_insn_case *c)
 {
 	fault->fault = c;
-	fault->insn = (struct kp_insn){
-		.name = kp_faults_names + c->name, .number = c->start, .start = kp_text(c->start),
-		.probed = kp_text(c->probed), .next = kp_text(c->next),
-		.flags = c->flags & KP_X87 ? KP_FPU : 0, .has_post = true, .runs = true,
-	};
+	kp_insn_describe(&fault->insn, c);
 }
 
 static bool kp_is_tcg(void)
@@ -174,16 +165,18 @@ static bool kp_is_tcg(void)
 	return !memcmp(signature, "TCGTCGTCGTCG", sizeof(signature));
 }
 
-static void kp_group(struct kunit *test, u16 flags)
+static void kp_group(struct kunit *test, u32 flags)
 {
-	struct kp_fault *faults = kp_vzalloc(test, kp_faults_nr * sizeof(*faults));
-	struct kprobe **kps = kp_zalloc(test, kp_faults_nr * sizeof(*kps));
+	struct kp_fault *faults = kp_vzalloc(test, kp_insn_nr * sizeof(*faults));
+	struct kprobe **kps = kp_vzalloc(test, kp_insn_nr * sizeof(*kps));
 	unsigned long jumps = 0;
 	int i, mode, nr = 0;
 
-	for (i = 0; i < kp_faults_nr; i++) {
-		const struct kp_fault_case *c = &kp_faults[i];
+	for (i = 0; i < kp_insn_nr; i++) {
+		const struct kp_insn_case *c = &kp_insn_cases[i];
 
+		if (!c->fixup)
+			continue;
 		/* A page fault calls die notifiers only in an oops, see kp_faults_oops(). */
 		if ((c->flags & KP_NO_EXTABLE) != flags || (flags && c->trap == X86_TRAP_PF))
 			continue;
@@ -223,12 +216,12 @@ static void kp_faults_oops(struct kunit *test)
 	if (!oops)
 		kunit_skip(test, "not asked for");
 	kp_die_notifier_add(test, &kp_faults_notifier);
-	for (i = 0; i < kp_faults_nr; i++) {
+	for (i = 0; i < kp_insn_nr; i++) {
 		struct kprobe *probe = &fault->insn.kp;
 
-		if (!(kp_faults[i].flags & KP_OOPS))
+		if (!(kp_insn_cases[i].flags & KP_OOPS))
 			continue;
-		kp_describe(fault, &kp_faults[i]);
+		kp_describe(fault, &kp_insn_cases[i]);
 		*probe = (struct kprobe){
 			.addr = fault->insn.probed, .pre_handler = kp_oops_pre,
 		};
@@ -257,7 +250,7 @@ static int kp_faults_init(struct kunit *test)
 	void *page = kp_vzalloc(test, PAGE_SIZE);
 
 	memset(page, 0x33, PAGE_SIZE);
-	kp_faults_edge = (unsigned long)page + PAGE_SIZE - 16;
+	kp_insn_edge = (unsigned long)page + PAGE_SIZE - 16;
 	kp.task = current;
 	kp_runner.rounds = KP_ROUNDS;
 	kp_runner.modes = KP_MODES;

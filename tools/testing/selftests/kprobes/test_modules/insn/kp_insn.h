@@ -96,6 +96,7 @@ extern unsigned long kp_insn_out[KP_REGS];
 extern u8 kp_insn_stack[KP_STACK];
 extern u8 kp_insn_mem[KP_MEM];
 extern u8 kp_insn_way;
+extern unsigned long kp_insn_edge;
 
 void kp_insn_run(const void *start);
 
@@ -106,7 +107,7 @@ void kp_insn_randomize(struct fuzz_random *random, struct kp_state *in);
  * this includes the vector registers, with KP_MMX the MMX registers. Stores the initial stack
  * pointer in @in.
  */
-void kp_insn_run_state(struct kp_state *in, const void *start, u16 flags, struct kp_state *out);
+void kp_insn_run_state(struct kp_state *in, const void *start, u32 flags, struct kp_state *out);
 
 /*
  * Handlers: none, pre, pre and post, pre and fault, all three; kp_runner.prepare() sets
@@ -131,7 +132,7 @@ struct kp_insn {
 	const char *name;
 	unsigned long number;
 	void *start, *probed, *next;
-	u16 flags;
+	u32 flags;
 	bool has_post;
 	bool runs;
 	struct kp_state *bare;
@@ -166,6 +167,13 @@ struct kp_runner {
 
 extern struct kp_runner kp_runner;
 
+static inline void *kp_insn_at(u32 offset)
+{
+	return (void *)kp_insn_text + offset;
+}
+
+/* Describe a case of the table, except one with KP_PLACED. */
+void kp_insn_describe(struct kp_insn *insn, const struct kp_insn_case *c);
 /* Allocate @insn->bare and @insn->shown until the end of the case. */
 void kp_insn_alloc(struct kunit *test, struct kp_insn *insn);
 /* Prepare @insn->kp for registration. */

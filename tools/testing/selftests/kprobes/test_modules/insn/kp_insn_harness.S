@@ -177,6 +177,8 @@ ARRAY kp_insn_stack, KP_STACK
 ARRAY kp_insn_way, 8
 ARRAY kp_insn_in, (KP_REGS * WORD)
 ARRAY kp_insn_out, (KP_REGS * WORD)
+/* 16 bytes before an unmapped page; only kp_faults has that */
+SYM_DATA(kp_insn_edge, _ASM_PTR 0)
 SYM_DATA_LOCAL(kp_insn_sp, _ASM_PTR 0)
 SYM_DATA_LOCAL(kp_insn_area, _ASM_PTR 0)
 SYM_DATA_LOCAL(kp_insn_start, _ASM_PTR 0)

@@ -4,6 +4,8 @@
 #include <asm/cpufeatures.h>
 #include <asm/percpu.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
+#include <asm/trapnr.h>
 #include "kp_asm.h"
 #include "kp_endbr.h"
 #include "kp_insn.h"
@@ -53,6 +55,8 @@
 #define MEM(offset)	WIDTH(kp_insn_mem+offset(%rip), kp_insn_mem+offset)
 #define SEG		WIDTH(gs, fs)
 #define PER_CPU		%SEG:WIDTH(this_cpu_off(%rip), this_cpu_off)
+/* A case may have loaded another ds, so use ss. */
+#define KP_WAY		WIDTH(kp_insn_way(%rip), %ss:kp_insn_way)
 
 /* Load an address into a register, store it in memory, or push it. STORE, PUSH may clobber rax. */
 #ifdef CONFIG_X86_64
@@ -65,9 +69,17 @@
 #define PUSH(label)		push $label
 #endif
 
-/* For code in strings, where the preprocessor would not expand ANNOTATE_RETPOLINE_SAFE */
+/* For code in strings, in which the preprocessor expands no macros */
 .macro RETPOLINE_SAFE
 	ANNOTATE_RETPOLINE_SAFE
+.endm
+
+.macro KP_STAC
+	ASM_STAC
+.endm
+
+.macro KP_CLAC
+	ASM_CLAC
 .endm
 
 	.set	kp_groups, 0
@@ -79,6 +91,27 @@
 	.set	kp_group, kp_group_\group
 	.set	kp_flags, \flags
 	.set	kp_feature, \feature
+.endm
+
+/* Add a case to the table. */
+.macro ROW code:req, start:req, probed:req, next:req, base=kp_insn_text, fixup=kp_insn_text, \
+	post=0, flags:req, group=kp_groups, feature=0, trap=0
+	.section .rodata.kp_names, "a"
+.Lname_\@:
+	.asciz	"\code"
+	.section .rodata.kp_cases, "a"
+	.long	\start - \base
+	.long	\probed - \base
+	.long	\next - \base
+	.long	\fixup - kp_insn_text
+	.long	\post
+	.long	.Lname_\@ - kp_insn_names
+	.long	\flags
+	.long	\feature
+	.short	\group
+	.short	\trap
+	.set	kp_nr, kp_nr + 1
+	.text
 .endm
 
 /*
@@ -112,26 +145,47 @@ kp_case_\@:
 	.size	kp_case_\@, . - kp_case_\@
 	STACK_FRAME_NON_STANDARD kp_case_\@
 
-	.section .rodata.kp_names, "a"
-.Lname_\@:
-	.asciz	"\code"
-	.section .rodata.kp_cases, "a"
-	.long	kp_case_\@ - kp_insn_text
-	.long	.Lprobed_\@ - kp_insn_text
-	.long	.Lnext_\@ - kp_insn_text
-	.long	.Lpost_\@ - .Lpadded_\@
-	.long	.Lname_\@ - kp_insn_names
-	.short	(\flags) | kp_flags
-	.short	kp_group
-	.long	(\feature)
-	.set	kp_nr, kp_nr + 1
-	.text
+	ROW "\code", kp_case_\@, .Lprobed_\@, .Lnext_\@, post=".Lpost_\@ - .Lpadded_\@", \
+		flags=((\flags) | kp_flags), group=kp_group, feature=(\feature)
 .endm
 
 .macro CASES codes:vararg
 .irp code, \codes
 	CASE "\code"
 .endr
+.endm
+
+/*
+ * FAULT "instruction", trap, pre="before;it", fixed="afterwards, with or without fix-up", flags=
+ *
+ * The instruction raises an exception. The handler of the exception table puts the trap's number
+ * into ax. The outcome is written by an instruction that does not change flags.
+ */
+.macro FAULT code:req, trap:req, pre, fixed, flags=0
+	.text
+	.balign	16
+	.type	kp_fault_\@, @function
+kp_fault_\@:
+	\pre
+.Lprobed_\@:
+	\code
+.Lnext_\@:
+	movb	$KP_WENT_ON, KP_WAY
+	jmp	.Lout_\@
+.Lfixed_\@:
+	movb	$KP_FIXED_UP, KP_WAY
+.Lout_\@:
+	\fixed
+	jmp	kp_insn_done
+	int3
+	nop
+	.size	kp_fault_\@, . - kp_fault_\@
+	STACK_FRAME_NON_STANDARD kp_fault_\@
+	.if	!((\flags) & KP_NO_EXTABLE)
+	_ASM_EXTABLE_FAULT(.Lprobed_\@, .Lfixed_\@)
+	.endif
+	ROW "\code", kp_fault_\@, .Lprobed_\@, .Lnext_\@, fixup=.Lfixed_\@, post=1, \
+		flags=(\flags), trap=(\trap)
 .endm
 
 /* Run only if the CPU has @feature */

@@ -4,7 +4,6 @@
  * kp_insn_run.c.
  */
 
-#include <linux/cpufeature.h>
 #include <asm/desc.h>
 #include <asm/trapnr.h>
 #include "kp_insn.h"
@@ -33,11 +32,6 @@ static bool kp_is_chosen(const char *name)
 	return strstr(name, only) && !(*skip && strstr(name, skip));
 }
 
-static void *kp_text(u32 offset)
-{
-	return (void *)kp_insn_text + offset;
-}
-
 static void kp_run_group(struct kunit *test, int group)
 {
 	struct kp_insn *insns = kp_vzalloc(test, kp_insn_nr * sizeof(*insns));
@@ -47,23 +41,17 @@ static void kp_run_group(struct kunit *test, int group)
 	for (i = 0; i < kp_insn_nr; i++) {
 		struct kp_insn *insn = &insns[nr];
 		const struct kp_insn_case *c = &kp_insn_cases[i];
-		const char *name = kp_insn_names + c->name;
-		bool has_it;
 
-		if (c->group != group || !kp_is_chosen(name))
+		if (c->group != group || !kp_is_chosen(kp_insn_names + c->name))
 			continue;
-		has_it = !c->feature || test_cpu_cap(&boot_cpu_data, c->feature);
-		*insn = (struct kp_insn){
-			.name = name, .number = c->start, .start = kp_text(c->start),
-			.probed = kp_text(c->probed), .next = kp_text(c->next), .flags = c->flags,
-			.has_post = c->has_post, .runs = has_it && !(c->flags & KP_REFUSED),
-			/* Without opt, instructions run one at a time, and share these. */
-			.bare = insns->bare, .shown = insns->shown,
-		};
+		kp_insn_describe(insn, c);
+		/* Without opt, instructions run one at a time, and share bare and shown. */
+		insn->bare = insns->bare;
+		insn->shown = insns->shown;
 		kps[nr++] = &insn->kp;
 		if (kp_runner.opt || nr == 1)
 			kp_insn_alloc(test, insn);
-		lacking += !has_it;
+		lacking += !insn->runs && !(c->flags & KP_REFUSED);
 	}
 	if (!nr)
 		kunit_skip(test, "no instruction is chosen");

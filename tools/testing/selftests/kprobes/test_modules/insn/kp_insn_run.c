@@ -109,7 +109,7 @@ static void kp_save_vectors(struct kp_state *out)
 		kp_insn_save_sse(out->vector);
 }
 
-void kp_insn_run_state(struct kp_state *in, const void *start, u16 run, struct kp_state *out)
+void kp_insn_run_state(struct kp_state *in, const void *start, u32 run, struct kp_state *out)
 {
 	bool irqs_on = in->reg[KP_FLAGS] & X86_EFLAGS_IF;
 	unsigned long flags = 0;
@@ -176,7 +176,7 @@ void kp_insn_prepare(struct kp_insn *insn, enum kp_mode mode)
 /* The bits of a register that must be the same after each run */
 static unsigned long kp_reg_mask(int reg)
 {
-	u16 flags = kp.insn->flags;
+	u32 flags = kp.insn->flags;
 
 	switch (reg) {
 	case KP_AX:
@@ -452,6 +452,17 @@ void kp_insn_run_all(struct kunit *test, struct kprobe **kps, int nr)
 		}
 		kunit_release_action(test, kp_unregister, NULL);
 	}
+}
+
+void kp_insn_describe(struct kp_insn *insn, const struct kp_insn_case *c)
+{
+	*insn = (struct kp_insn){
+		.name = kp_insn_names + c->name, .number = c->start, .start = kp_insn_at(c->start),
+		.probed = kp_insn_at(c->probed), .next = kp_insn_at(c->next), .flags = c->flags,
+		.has_post = c->has_post,
+		.runs = !(c->flags & KP_REFUSED) &&
+			(!c->feature || test_cpu_cap(&boot_cpu_data, c->feature)),
+	};
 }
 
 void kp_insn_alloc(struct kunit *test, struct kp_insn *insn)

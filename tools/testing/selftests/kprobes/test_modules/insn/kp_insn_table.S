@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The table of instructions: tests have no other list of encodings. kp_insn executes each case
- * without and with a probe.
+ * without and with a probe, kp_faults the cases that raise an exception. The fuzzers vary all of
+ * them.
  *
  * At the start bx, bp, si, di, r12 and r13 point into kp_insn_mem, and r15 is small. Other
  * registers, the arithmetic flags, DF, IF and AC are random. Segment registers have the
@@ -890,6 +891,134 @@ GROUP dcr_flags
 	DCR "daa", rest="adc %eax, %edx; nop; lahf"
 #endif
 
+/* Instructions that raise exceptions, most of them with a fix-up */
+
+/* Nothing is mapped in the last page. */
+#define BAD(reg)	mov $-4096, %reg
+#define BAD_KERNEL	W(BAD(BX))
+#define MEM_EDGE	WIDTH(kp_insn_edge(%rip), kp_insn_edge)
+/* An unmapped address of user space. With SMAP, an access without AC would be an oops. */
+#define BAD_USER	"xor %ebx, %ebx; KP_STAC"
+
+.macro PAGE_FAULT code:req, pre=BAD_KERNEL
+	FAULT "\code", X86_TRAP_PF, pre="\pre"
+.endm
+
+.macro PAGE_FAULTS codes:vararg
+.irp code, \codes
+	PAGE_FAULT "\code"
+.endr
+.endm
+
+/* Reads and writes of kernel addresses */
+PAGE_FAULTS W(mov (%BX), %CX), W(mov %CX, 8(%BX)), W(add %CX, (%BX)), W(lock xadd %CX, (%BX))
+PAGE_FAULTS W(xchg %CX, (%BX)), W(lock cmpxchg %CX, (%BX)), W(adc (%BX), %DX)
+PAGE_FAULTS W(SIZED(push) (%BX)), W(SIZED(pop) (%BX))
+PAGE_FAULT W(movb $1, (%BX, %INDEX, 8)), pre=W(BAD(BX); and $7, %INDEX)
+PAGE_FAULT W(mov -16(%BX), %BX), pre=W(mov $-2048, %BX)
+PAGE_FAULT W(bt %CX, (%BX)), pre=W(mov $-2048, %BX; and $63, %ecx)
+PAGE_FAULT W(SIZED(lods)), pre=W(mov $-2048, %SI)
+PAGE_FAULT "rep stosb", pre=W(cld; BAD(DI); mov $64, %ecx)
+/* The string instruction reaches the unmapped page after 16 bytes. */
+PAGE_FAULT "rep movsb", pre=W(cld; mov MEM_EDGE, %SI; mov $64, %ecx)
+PAGE_FAULT W(rep SIZED(movs)), pre=W(cld; mov MEM_EDGE, %SI; mov $9, %ecx)
+/* Branches that kprobes emulates if it can read the target */
+PAGE_FAULT W(jmp *(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
+PAGE_FAULT W(call *8(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
+FAULT W(mov 16(%BX), %DX), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+FAULT W(movl $1, 32(%BX)), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+#ifndef CONFIG_X86_64
+PAGE_FAULTS "les (%ebx), %ecx", "arpl %cx, (%ebx)"
+PAGE_FAULTS "mov -4096, %eax", "mov %eax, -4096"
+PAGE_FAULT "lock cmpxchg8b (%edi)", pre=W(BAD(edi))
+PAGE_FAULT "xlat", pre=W(BAD(ebx); movzbl %al, %eax)
+/* An address of 16 bits is always one of user space. */
+FAULT "mov (%bx), %edx", X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+#endif
+
+/* Divisions by zero, or whose result is too large */
+FAULT "div %ecx", X86_TRAP_DE, pre="xor %ecx, %ecx"
+FAULT W(div %CX), X86_TRAP_DE, pre="mov $1, %ecx; mov $2, %edx"
+FAULT W(idivl 64(%BX)), X86_TRAP_DE, pre=W(movl $0, 64(%BX))
+
+/* Invalid: lock mov, which some emulators execute; lock add; a move to cr1 */
+FAULT W(.byte 0xf0; mov %CX, (%BX)), X86_TRAP_UD, flags=KP_MAY_FAULT
+FAULT ".byte 0xf0, 0x01, 0xc8", X86_TRAP_UD
+FAULT ".byte 0x0f, 0x22, 0xc8", X86_TRAP_UD
+
+/* Selectors beyond the descriptor table */
+#define BAD_SELECTOR	"mov $0xfff8, %ecx"
+FAULT "mov %ecx, %ds", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT "mov %ecx, %es", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT W(WIDTH(lretq, lret)), X86_TRAP_GP, pre="push $0xfff8; push $1"
+
+#ifdef CONFIG_X86_64
+#define NO_ADDRESS(reg)	movabs $0x5a5a5a5a5a5a5a00, %reg
+#define NON_CANONICAL	W(NO_ADDRESS(rbx))
+
+FAULT "mov (%rbx), %r8", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "mov %r8, (%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "orl $1, 64(%rbx)", X86_TRAP_GP, pre=NON_CANONICAL
+FAULT "jmp *16(%rbx)", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
+/* Branches to a non-canonical address */
+FAULT "jmp *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
+FAULT "call *%rbx", X86_TRAP_GP, pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE), flags=KP_BRANCHES
+FAULT "jmp *(%rbx)", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rcx); mov %rcx, (%rbx); RETPOLINE_SAFE)
+FAULT "ret", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); push %rbx; RETPOLINE_SAFE)
+FAULT "ret $8", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); push %rbx; push %rbx; RETPOLINE_SAFE)
+FAULT "lretq", X86_TRAP_GP, flags=KP_BRANCHES, \
+	pre=W(NO_ADDRESS(rbx); mov %cs, %ecx; push %rcx; push %rbx)
+/* An access through rbp may raise #SS or, as through other registers, #GP. Trap 0: accept both. */
+FAULT "mov (%rbp), %r9", 0, pre=W(NO_ADDRESS(rbp))
+#else
+/* Null selectors, which allow no access, except in some emulators */
+#define NULL_SEG(seg)	xor %ecx, %ecx; mov %ecx, %seg
+
+FAULT "mov (%ebx), %ecx", X86_TRAP_GP, pre=W(NULL_SEG(ds)), flags=KP_MAY_FAULT
+FAULT "mov %es:(%ebx), %ecx", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "mov %eax, %es:(%ebx)", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "orl $1, %gs:64(%ebx)", X86_TRAP_GP, pre=W(NULL_SEG(gs)), flags=KP_MAY_FAULT
+FAULT "stosl", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_MAY_FAULT
+FAULT "mov %ecx, %gs", X86_TRAP_GP, pre=BAD_SELECTOR
+FAULT "pop %es", X86_TRAP_GP, pre="push $0xfff8"
+FAULT "les (%ebx), %ecx", X86_TRAP_GP, pre="movw $0xfff8, 4(%ebx)"
+FAULT "lds (%ebx), %ecx", X86_TRAP_GP, pre="movw $0xfff8, 4(%ebx)"
+FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_FPU
+FAULT "fxrstor 8(%ebx)", X86_TRAP_GP, flags=KP_FPU
+FAULT "aam $0", X86_TRAP_DE
+#endif
+
+/* A pending exception of the FPU, which the next FPU instruction raises */
+FAULT "fwait", X86_TRAP_MF, flags=KP_FPU|KP_MAY_FAULT, fixed="fninit", \
+	pre=W(fninit; movw $0x033b, (%BX); fldcw (%BX); fld1; fldz; fdivrp)
+
+/* Exceptions of the same kinds, but without a fix-up in the exception table */
+FAULT W(mov %R11, (%BX)), X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
+FAULT W(call *(%BX)), X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
+	pre=W(BAD(BX); RETPOLINE_SAFE)
+FAULT W(div %R10D), X86_TRAP_DE, pre=W(xor %R10D, %R10D), flags=KP_NO_EXTABLE
+FAULT W(.byte 0xf0; mov %AX, (%BX)), X86_TRAP_UD, flags=KP_NO_EXTABLE|KP_MAY_FAULT
+FAULT ".byte 0xf0, 0x01, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
+#ifdef CONFIG_X86_64
+FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE
+FAULT "mov (%rbx), %r10", X86_TRAP_GP, pre=NON_CANONICAL, flags=KP_NO_EXTABLE|KP_OOPS
+FAULT "rep stosq", X86_TRAP_GP, flags=KP_NO_EXTABLE, pre=W(cld; NO_ADDRESS(rdi); mov $8, %ecx)
+FAULT "call *(%rbx)", X86_TRAP_GP, flags=KP_NO_EXTABLE, \
+	pre=W(NO_ADDRESS(rbx); RETPOLINE_SAFE)
+#else
+FAULT "mov %edx, %ds", X86_TRAP_GP, pre="mov $0xfff8, %edx", flags=KP_NO_EXTABLE|KP_OOPS
+FAULT "mov %es:(%ebx), %edi", X86_TRAP_GP, pre=W(NULL_SEG(es)), flags=KP_NO_EXTABLE|KP_MAY_FAULT
+FAULT "fxsave 8(%ebx)", X86_TRAP_GP, flags=KP_FPU|KP_NO_EXTABLE
+/* Exceptions for which the kernel does not search the exception tables */
+FAULT "bound %ecx, (%ebx)", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
+	pre="movl $1, (%ebx); movl $2, 4(%ebx); xor %ecx, %ecx"
+FAULT "bound %cx, kp_insn_mem+256", X86_TRAP_BR, flags=KP_NO_EXTABLE, \
+	pre="movl $0x00020001, (%ebx); mov $7, %ecx"
+#endif
+
 /*
  * Encodings that kprobes once handled wrongly, and similar ones. Their operands may be anywhere, so
  * kp_insn does not execute them. The fuzzers, kp_fuzz and the programs in fuzz/, place the
@@ -898,15 +1027,9 @@ GROUP dcr_flags
 .macro PLACED codes:vararg
 .irp code, \codes
 	.section .rodata.kp_names, "a"
-100:	.asciz	"\code"
 101:	\code
 102:
-	.section .rodata.kp_cases, "a"
-	.long	101b - kp_insn_names, 101b - kp_insn_names, 102b - kp_insn_names
-	.long	0, 100b - kp_insn_names
-	.short	KP_PLACED, kp_groups
-	.long	0
-	.set	kp_nr, kp_nr + 1
+	ROW "\code", 101b, 101b, 102b, base=kp_insn_names, flags=KP_PLACED
 .endr
 .endm
 

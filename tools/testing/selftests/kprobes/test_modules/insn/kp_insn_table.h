@@ -23,24 +23,34 @@
 #define KP_EOPNOTSUPP	0x1000	/* refused since kprobes cannot execute it out of line */
 #define KP_PLACED	0x2000	/* the operands are for the fuzzers to place */
 #define KP_MMX		0x4000	/* uses mm0 to mm7; only together with KP_FPU */
+/* Flags of a case that raises an exception */
+#define KP_NO_EXTABLE	0x08000	/* no fix-up: die notifiers are called */
+#define KP_MAY_FAULT	0x10000	/* not every processor raises the exception */
+#define KP_OOPS		0x20000	/* the script checks the oops that this causes */
+#define KP_BRANCHES	0x40000	/* QEMU's TCG branches, and raises the exception at the target */
 
 #ifndef __ASSEMBLY__
 
 /*
  * @start to @next: offsets from kp_insn_text(), with KP_PLACED from kp_insn_names
+ * @fixup: where execution resumes after an exception, as an offset from kp_insn_text(); 0: the case
+ *	raises none
  * @has_post: bytes of code after the padding
  * @name: offset from kp_insn_names
+ * @trap: the exception; 0: not the same one on all processors
  * @feature: the CPU must have this; 0: none
  */
 struct kp_insn_case {
 	u32 start;
 	u32 probed;
 	u32 next;
+	u32 fixup;
 	u32 has_post;
 	u32 name;
-	u16 flags;
-	u16 group;
+	u32 flags;
 	u32 feature;
+	u16 group;
+	u16 trap;
 };
 
 extern const struct kp_insn_case kp_insn_cases[];
