@@ -225,50 +225,42 @@ static unsigned long segment_of_prefix(void)
 static void place_operand(struct fuzz_random *r)
 {
 	struct insn *insn = &now.insn;
-	unsigned long target = some_place(r) - segment_of_prefix(), add;
-	int mod = X86_MODRM_MOD(insn->modrm.bytes[0]), rm = X86_MODRM_RM(insn->modrm.bytes[0]);
-	int base = -1, index = -1, scale = 0;
+	unsigned long target = some_place(r) - segment_of_prefix();
 	bool addr32 = X86_64 && insn->addr_bytes == 4;
+	struct fuzz_operand o = fuzz_operand_of(insn);
+	unsigned long *base;
 
-	if (!insn->modrm.nbytes || mod == 3 || insn->addr_bytes == 2)
+	if (!fuzz_has_memory(insn) || insn->addr_bytes == 2)
 		return;
-	if (insn->sib.nbytes) {
-		index = fuzz_reg_x(insn, X86_SIB_INDEX(insn->sib.bytes[0]));
-		if (index == 4 || is_gather())
-			index = -1;
-		scale = insn->sib.bytes[0] >> 6;
-		if ((insn->sib.bytes[0] & 7) != 5 || mod)
-			base = fuzz_reg_b(insn, X86_SIB_BASE(insn->sib.bytes[0]));
-	} else if (mod || rm != 5) {
-		base = fuzz_reg_b(insn, rm);
-	}
+	if (is_gather())
+		o.index = -1;
+	base = o.base >= 0 ? &now.in.reg[o.base] : NULL;
 	/* EVEX multiplies a displacement of one byte by up to 64: choose a small one. */
 	if (insn->vex_prefix.nbytes == 4 && insn->displacement.nbytes == 1)
 		patch(insn_offset_displacement(insn), fuzz_below(r, 8), 1);
-	if (base >= 0 && insn->displacement.nbytes == 4 && (base == FUZZ_SP || fuzz_one_in(r, 2)))
+	if (base && insn->displacement.nbytes == 4 && (o.base == FUZZ_SP || fuzz_one_in(r, 2)))
 		patch(insn_offset_displacement(insn), fuzz_below(r, 512), 4);
 	decode();
 	/*
 	 * The register is both base and index, so it is added 1 + 2^scale times: divide the address
 	 * by that. In 32-bit mode an operand outside the arena could be in the fuzzer's own memory.
 	 */
-	if (base >= 0 && base == index) {
-		now.in.reg[base] = (target - insn->displacement.value) / (1 + (1UL << scale));
+	if (base && o.base == o.index) {
+		*base = (target - insn->displacement.value) / (1 + (1UL << o.scale));
 		if (addr32)
-			now.in.reg[base] = (u32)now.in.reg[base] / (1 + (1UL << scale));
+			*base = (u32)*base / (1 + (1UL << o.scale));
 		return;
 	}
 	/*
 	 * The base, sp, will be set to the target minus the index. With a large index, sp might not
 	 * be canonical, and not all CPUs return to user space with such a stack pointer.
 	 */
-	if (base == FUZZ_SP && index >= 0)
-		now.in.reg[index] = fuzz_below(r, 64);
-	add = index >= 0 ? now.in.reg[index] << scale : 0;
-	if (base >= 0) {
-		now.in.reg[base] = target - insn->displacement.value - add;
-		if (addr32 && base != FUZZ_SP && fuzz_one_in(r, 2))
-			now.in.reg[base] ^= (u64)fuzz_next(r) << 32;
+	if (o.base == FUZZ_SP && o.index >= 0)
+		now.in.reg[o.index] = fuzz_below(r, 64);
+	if (base) {
+		*base = target - insn->displacement.value - fuzz_index(&o, now.in.reg);
+		if (addr32 && o.base != FUZZ_SP && fuzz_one_in(r, 2))
+			*base ^= (u64)fuzz_next(r) << 32;
 		return;
 	}
 	if (insn_rip_relative(insn)) {
@@ -278,11 +270,9 @@ static void place_operand(struct fuzz_random *r)
 		 * Choose a small index, so that the displacement
 		 * that leads to the target has 32 bits.
 		 */
-		if (index >= 0 && X86_64 && !addr32) {
-			now.in.reg[index] = fuzz_below(r, 1 << 24);
-			add = now.in.reg[index] << scale;
-		}
-		patch(insn_offset_displacement(insn), target - add, 4);
+		if (o.index >= 0 && X86_64 && !addr32)
+			now.in.reg[o.index] = fuzz_below(r, 1 << 24);
+		patch(insn_offset_displacement(insn), target - fuzz_index(&o, now.in.reg), 4);
 	}
 	decode();
 }
@@ -292,7 +282,7 @@ static void place_implicit(struct fuzz_random *r)
 {
 	struct insn *insn = &now.insn;
 	int reg = fuzz_reg_r(insn, X86_MODRM_REG(insn->modrm.bytes[0]));
-	int i;
+	struct fuzz_operand o;
 
 	now.in.reg[FUZZ_SP] = FUZZ_ARENA + FUZZ_ARENA_SIZE / 4 + 8 * fuzz_below(r, 64);
 	if (fuzz_one_in(r, 8))
@@ -311,24 +301,20 @@ static void place_implicit(struct fuzz_random *r)
 		      insn->addr_bytes);
 		decode();
 	}
-	if (!insn->modrm.nbytes || insn->modrm.bytes[0] >> 6 == 3)
+	if (!fuzz_has_memory(insn))
 		return;
-	if (is_legacy(2, 0xa3) || is_legacy(2, 0xab) || is_legacy(2, 0xb3) || is_legacy(2, 0xbb)) {
+	if (fuzz_has_bit_offset(insn))
 		now.in.reg[reg] = (long)fuzz_below(r, 16384) - 8192;
-		now.unsafe = !X86_64;
-	}
-	if (is_legacy(3, 0xf8) || is_legacy(3, 0xf9)) {
+	else if (is_legacy(3, 0xf8) || is_legacy(3, 0xf9))
 		now.in.reg[reg] = some_place(r) & ~63UL;
-		now.unsafe = !X86_64;
-	}
-	if (!now.unsafe)
+	else
 		return;
 	/*
 	 * The value of @reg keeps the access in the arena. If @reg is also the base or the index,
 	 * place_operand() overwrites that value: do not execute the instruction.
 	 */
-	i = insn->sib.nbytes ? insn->sib.bytes[0] & 7 : insn->modrm.bytes[0] & 7;
-	now.unsafe = i == reg || (insn->sib.nbytes && (insn->sib.bytes[0] >> 3 & 7) == reg);
+	o = fuzz_operand_of(insn);
+	now.unsafe = !X86_64 && (o.base == reg || o.index == reg);
 }
 
 static void randomize(struct fuzz_random *r)

@@ -72,6 +72,44 @@ static inline int fuzz_reg(const struct insn *insn, int low, u8 rex, u8 vex)
 #define fuzz_reg_x(insn, low)	fuzz_reg(insn, low, 0x2, 0x40)
 #define fuzz_reg_b(insn, low)	fuzz_reg(insn, low, 0x1, 0x20)
 
+/* The registers that address a memory operand; -1: none. The index is shifted by @scale. */
+struct fuzz_operand {
+	int base, index, scale;
+};
+
+/* Get the registers of an instruction that fuzz_has_memory(). */
+static inline struct fuzz_operand fuzz_operand_of(const struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0], sib = insn->sib.bytes[0];
+	int base = insn->sib.nbytes ? X86_SIB_BASE(sib) : X86_MODRM_RM(modrm);
+	struct fuzz_operand o = { .base = fuzz_reg_b(insn, base), .index = -1 };
+
+	if (insn->sib.nbytes) {
+		o.index = fuzz_reg_x(insn, X86_SIB_INDEX(sib));
+		o.scale = X86_SIB_SCALE(sib);
+	}
+	/* These encodings stand for no register. */
+	if (o.index == 4)
+		o.index = -1;
+	if (base == 5 && !X86_MODRM_MOD(modrm))
+		o.base = -1;
+	return o;
+}
+
+/* Return what the index adds to the address, when the registers are @reg. */
+static inline unsigned long fuzz_index(const struct fuzz_operand *o, const unsigned long *reg)
+{
+	return o->index >= 0 ? reg[o->index] << o->scale : 0;
+}
+
+/* Is the operand a string of bits, and the offset of the bit in a register? */
+static inline bool fuzz_has_bit_offset(const struct insn *insn)
+{
+	return fuzz_has_memory(insn) &&
+	       (fuzz_is(insn, 2, 0xa3, 0xa3) || fuzz_is(insn, 2, 0xab, 0xab) ||
+		fuzz_is(insn, 2, 0xb3, 0xb3) || fuzz_is(insn, 2, 0xbb, 0xbb));
+}
+
 static const u8 fuzz_prefixes[] = {
 	0x66, 0x66, 0xf2, 0xf3, 0xf3, 0x67, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0,
 };

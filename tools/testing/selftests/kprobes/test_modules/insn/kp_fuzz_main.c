@@ -34,8 +34,7 @@ KP_MODULE_PARAM(bool, trace, false,
  * @run: the function
  * @name: the bytes of the instruction, and its number
  * @index: number of the instruction
- * @base: register that is set so that the operand is in kp_insn_mem, as @offset is added; -1: none
- * @add: index register, shifted by @scale; -1: none
+ * @operand: the base is set so that the operand, with the index, is at @offset plus displacement
  * @to_reg: register that gets the target of a branch; -1: none
  * @branches: the branch reads its target from memory
  */
@@ -45,10 +44,8 @@ struct kp_target {
 	u8 bytes[FUZZ_MAX_INSN];
 	struct insn insn;
 	u64 index;
-	int base;
+	struct fuzz_operand operand;
 	long offset;
-	int add;
-	int scale;
 	int to_reg;
 	bool branches;
 };
@@ -250,14 +247,13 @@ static bool __nocfi kp_decode(struct kp_target *t)
 static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 {
 	struct insn *insn = &t->insn;
-	u8 modrm = insn->modrm.bytes[0], sib = insn->sib.bytes[0];
 	bool addr_prefix = kp_has_prefix(t, 0x67);
 	bool segment = kp_has_prefix(t, 0x64) || kp_has_prefix(t, 0x65);
 	unsigned long place = (unsigned long)kp_insn_mem + KP_OPERAND - 64 + fuzz_below(r, 128);
 	int disp_at = insn_offset_displacement(insn);
+	struct fuzz_operand *o = &t->operand;
 
-	t->base = -1;
-	t->add = -1;
+	o->base = -1;
 	/* String instructions, xlat and maskmov use registers that are set anyway. */
 	if (fuzz_is(insn, 1, 0xa4, 0xaf) || fuzz_is(insn, 1, 0xd7, 0xd7) ||
 	    fuzz_is(insn, 2, 0xf7, 0xf7))
@@ -269,8 +265,7 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 	if (addr_prefix || segment)
 		return false;
 	/* A bit offset in a register may address bytes far from the operand. */
-	if (fuzz_is(insn, 2, 0xa3, 0xa3) || fuzz_is(insn, 2, 0xab, 0xab) ||
-	    fuzz_is(insn, 2, 0xb3, 0xb3) || fuzz_is(insn, 2, 0xbb, 0xbb))
+	if (fuzz_has_bit_offset(insn))
 		return false;
 	/* An indirect branch must read its target, which kp_place() writes to aligned words. */
 	if (fuzz_one_in(r, 2) || fuzz_is(insn, 1, 0xff, 0xff))
@@ -279,27 +274,18 @@ static bool kp_place_operand(struct kp_target *t, struct fuzz_random *r)
 		kp_patch(t, disp_at, place - (unsigned long)t->run.start - insn->length, 4);
 		return kp_decode(t);
 	}
-	if (insn->sib.nbytes) {
-		t->add = fuzz_reg_x(insn, X86_SIB_INDEX(sib));
-		t->scale = X86_SIB_SCALE(sib);
-		if (t->add == KP_SP)
-			t->add = -1;
-		if (X86_SIB_BASE(sib) == 5 && !X86_MODRM_MOD(modrm))
-			return false;
-		t->base = fuzz_reg_b(insn, X86_SIB_BASE(sib));
-	} else if (X86_MODRM_MOD(modrm) || X86_MODRM_RM(modrm) != 5) {
-		t->base = fuzz_reg_b(insn, X86_MODRM_RM(modrm));
-	} else {
+	*o = fuzz_operand_of(insn);
+	if (o->base < 0 && !insn->sib.nbytes) {
 		kp_patch(t, disp_at, place, 4);
 		return kp_decode(t);
 	}
-	if (t->base == t->add)
+	if (o->base < 0 || o->base == o->index)
 		return false;
-	if (t->base == KP_SP) {
+	if (o->base == KP_SP) {
 		/* The stack pointer cannot be chosen, only the displacement. */
-		if (t->add >= 0)
+		if (o->index >= 0)
 			return false;
-		t->base = -1;
+		o->base = -1;
 		if (insn->displacement.nbytes)
 			kp_patch(t, disp_at, fuzz_below(r, KP_STACK_TOP - 96),
 				 insn->displacement.nbytes);
@@ -335,7 +321,7 @@ static bool kp_place_target(struct kp_target *t, char kind)
 		return false;
 	if (fuzz_has_memory(insn)) {
 		/* No word of the stack is a target, so the operand must be in kp_insn_mem. */
-		t->branches = t->base >= 0 || kp_is_rip_relative(insn);
+		t->branches = t->operand.base >= 0 || kp_is_rip_relative(insn);
 		return t->branches;
 	}
 	t->to_reg = fuzz_reg_b(insn, X86_MODRM_RM(modrm));
@@ -409,8 +395,8 @@ static void kp_place(struct kp_insn *run, unsigned int round, struct fuzz_random
 		reg[KP_CX] = fuzz_below(random, 12);
 	if (t->to_reg >= 0)
 		reg[t->to_reg] = taken;
-	if (t->base >= 0)
-		reg[t->base] = t->offset - (t->add >= 0 ? reg[t->add] << t->scale : 0);
+	if (t->operand.base >= 0)
+		reg[t->operand.base] = t->offset - fuzz_index(&t->operand, reg);
 	if (t->branches)
 		for (i = 0; i < KP_MEM; i += sizeof(taken))
 			memcpy(in->mem + i, &taken, sizeof(taken));
