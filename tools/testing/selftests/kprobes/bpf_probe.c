@@ -520,14 +520,14 @@ static void set_cookie(int program, int event, __u64 cookie)
 	check(bpf(BPF_LINK_CREATE, &attr), "BPF_LINK_CREATE");
 }
 
-static unsigned int read_number(const char *path)
+/* scan - read a number from the start of a file. Return: does the file begin with @format? */
+static bool scan(const char *path, const char *format, unsigned int *number)
 {
 	FILE *file = fopen(path, "r");
-	unsigned int number;
+	bool found = check(file ? fscanf(file, format, number) : -1, path) == 1;
 
-	check(file && fscanf(file, "%u", &number) == 1 ? 0 : -1, path);
 	fclose(file);
-	return number;
+	return found;
 }
 
 /*
@@ -540,15 +540,17 @@ static int attach(int program, const char *name, __u64 offset)
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
+	unsigned int number = 0;
 	char path[256];
 	int fd;
 
 	if (strchr(name, '/')) {
 		snprintf(path, sizeof(path), EVENTS "/%s/id", name);
 		attr.type = PERF_TYPE_TRACEPOINT;
-		attr.config = read_number(path);
+		scan(path, "%u", &number);
+		attr.config = number;
 	} else {
-		attr.type = read_number(PMU_TYPE);
+		scan(PMU_TYPE, "%u", &attr.type);
 		attr.config = (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0);
 		attr.kprobe_func = (uintptr_t)name;
 		attr.probe_offset = offset;
@@ -750,13 +752,10 @@ static void print_link(int link, const __u64 *addresses, const __u64 *cookies, i
 /* nr_possible_cpus - how many values does each key of a BPF_MAP_TYPE_PERCPU_ARRAY have? */
 static int nr_possible_cpus(void)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/possible", "r");
-	int first = 0, last = -1;
+	unsigned int last;
 
 	/* The kernel prints 0, or 0-LAST. */
-	check(file && fscanf(file, "%d-%d", &first, &last) >= 1 ? 0 : -1, "possible CPUs");
-	fclose(file);
-	return last < first ? 1 : last + 1;
+	return scan("/sys/devices/system/cpu/possible", "0-%u", &last) ? last + 1 : 1;
 }
 
 static void print_cookies(int map, int nr)
@@ -784,15 +783,9 @@ static void print_cookies(int map, int nr)
 /* free_kib - return how much memory is free, or 0 if the kernel does not tell */
 static long free_kib(void)
 {
-	FILE *file = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kib = 0;
+	unsigned int kib = 0;
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemFree: %ld", &kib) == 1)
-			break;
-	if (file)
-		fclose(file);
+	scan("/proc/meminfo", "MemTotal: %*u kB MemFree: %u", &kib);
 	return kib;
 }
 
