@@ -530,6 +530,14 @@ static bool scan(const char *path, const char *format, unsigned int *number)
 	return found;
 }
 
+static unsigned int read_number(const char *path)
+{
+	unsigned int number;
+
+	check(scan(path, "%u", &number) ? 0 : -1, path);
+	return number;
+}
+
 /*
  * attach - attach the program to a probe, or to an event of tracefs, until the descriptor is closed
  */
@@ -540,17 +548,15 @@ static int attach(int program, const char *name, __u64 offset)
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	unsigned int number = 0;
 	char path[256];
 	int fd;
 
 	if (strchr(name, '/')) {
 		snprintf(path, sizeof(path), EVENTS "/%s/id", name);
 		attr.type = PERF_TYPE_TRACEPOINT;
-		scan(path, "%u", &number);
-		attr.config = number;
+		attr.config = read_number(path);
 	} else {
-		scan(PMU_TYPE, "%u", &attr.type);
+		attr.type = read_number(PMU_TYPE);
 		attr.config = (is_return ? CONFIG_RETPROBE : 0) | (wait ? CONFIG_WAIT : 0);
 		attr.kprobe_func = (uintptr_t)name;
 		attr.probe_offset = offset;

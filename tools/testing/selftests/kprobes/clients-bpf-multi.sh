@@ -651,8 +651,8 @@ not_enabled() {
 	put "$FTRACE_ENABLED" 1
 }
 
-# Attach to all functions that ftrace knows. So many hits arrive while the link is being made that
-# some interrupt the program, or each other, in every function that they call.
+# Attach to all functions that ftrace knows. So many hits arrive that some interrupt the program, or
+# each other, in every function that they call.
 all_functions() {
 	own_links || skip_case "all functions are too much for fprobe" || return 0
 	list=$TRACEFS/available_filter_functions_addrs
