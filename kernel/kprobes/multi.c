@@ -141,9 +141,6 @@ static bool kprobe_multi_may_return(const unsigned long *addrs, unsigned int nr)
 	return true;
 }
 
-/* Always NULL: a cache in which a call finds no instance, and takes the slow path */
-static DEFINE_PER_CPU(struct kretprobe_instance *, no_instance);
-
 static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned long *addrs,
 				      unsigned int nr)
 {
@@ -155,8 +152,9 @@ static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned lo
 	km->rp.kp.flags = KPROBE_FLAG_NEST;
 	guard(mutex)(&kretprobe_mutex);
 	err = kretprobe_setup(&km->rp);
+	/* Until kprobe_multi_start(), calls find no instance, and take the slow path. */
 	if (!err)
-		km->rp.rph->cache = &no_instance;
+		km->rp.rph->cache = &kretprobe_never_there;
 	return err;
 }
 

@@ -54,10 +54,11 @@ static struct kretprobe no_probe;
 
 /*
  * Placeholders for the fields cache and back of holders whose pool is not shared, for cache of
- * unregistered return probes, and for back of @unprobed. never_there is always NULL, so a hit finds
- * no instance to take; always_there is never NULL, so a return finds no room for its instance.
+ * unregistered return probes, and for back of @unprobed. kretprobe_never_there is always NULL, so
+ * a hit finds no instance to take; always_there is never NULL, so a return finds no room for its
+ * instance.
  */
-static DEFINE_PER_CPU(struct kretprobe_instance *, never_there);
+DEFINE_PER_CPU(struct kretprobe_instance *, kretprobe_never_there);
 static DEFINE_PER_CPU(struct kretprobe_instance *, always_there) = (void *)-1L;
 
 /* Instances of shared pools refer to this holder when their own one is about to be freed. */
@@ -536,7 +537,7 @@ int kretprobe_setup(struct kretprobe *rp)
 	}
 	if (holder->limited) {
 		holder->own = kretprobe_pool_cache(holder->pool);
-		holder->cache = &never_there;
+		holder->cache = &kretprobe_never_there;
 		holder->back = &always_there;
 	} else {
 		holder->cache = kretprobe_pool_cache(holder->pool);
@@ -568,7 +569,7 @@ bool kretprobe_deactivate(struct kretprobe *rp)
 	RCU_INIT_POINTER(holder->rp, NULL);
 	WRITE_ONCE(holder->active, &no_probe);
 	/* Hits find no cached instance, and take the slow path. */
-	WRITE_ONCE(holder->cache, &never_there);
+	WRITE_ONCE(holder->cache, &kretprobe_never_there);
 	return true;
 }
 

@@ -57,6 +57,8 @@ static __always_inline bool kretprobe_is_oldest(struct kretprobe_instance *ri, v
 	return ((unsigned long)ri->fp & ~FP_REPLACED) == (unsigned long)frame;
 }
 
+DECLARE_PER_CPU(struct kretprobe_instance *, kretprobe_never_there);
+
 /*
  * Take the instance that this CPU caches, or return NULL if there is none.
  *
