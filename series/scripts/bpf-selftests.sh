@@ -52,6 +52,12 @@ copy_sources()
 		"$dir/src/$bpf/test_progs.c"
 	sed -i 's,"should_fail_bio","__x64_sys_sethostname",' \
 		"$dir/src/$bpf/prog_tests/kprobe_multi_test.c"
+	# Linux 7.3 signs two programs, and test_progs adds the key to a keyring, which these kernels
+	# do not have: sign none.
+	sed -i 's,err = register_session_key,register_session_key,' "$dir/src/$bpf/test_progs.c"
+	sed -i '/keyring_id/d' "$dir/src/$bpf/prog_tests/"f{entry,exit}*.c
+	# They have no cgroups either: let bpf_testmod.ko load without kfuncs for these.
+	sed -i '/bpf_cgroup_release_id < 0/s,if (.*),if (0),' "$dir/src/$bpf/"*/bpf_testmod.c
 	cd "$TOP"
 }
 
@@ -69,10 +75,10 @@ run_make()
 # module's BTF refers to the kernel's types by number, and make does not know of this dependency
 build_module()
 {
-	local module=$dir/$1/bpf_testmod
+	local module=$dir/$1/$modules
 
 	mkdir -p "$dir/$1"
-	rsync -a "$dir/src/$bpf/"{bpf_testmod,*.h} "$dir/$1"
+	rsync -a "$dir/src/$bpf/"{"$modules",*.h} "$dir/$1"
 	[ "$module/bpf_testmod.ko" -nt "$OUT/build/$1/vmlinux" ] || rm -f "$module/bpf_testmod.ko"
 	run_make -C "$OUT/build/$1" M="$module" modules
 }
@@ -85,7 +91,7 @@ pack()
 
 	rm -rf "$stage"
 	mkdir -p "$stage/bpf"
-	cp "$dir/src/$bpf/"*.bpf.o "$dir/$1/bpf_testmod/bpf_testmod.ko" "$stage/bpf"
+	cp "$dir/src/$bpf/"*.bpf.o "$dir/$1/$modules/bpf_testmod.ko" "$stage/bpf"
 	strip --strip-debug -o "$stage/bpf/test_progs" "$dir/src/$bpf/test_progs"
 	mapfile -t libraries < <(ldd "$dir/src/$bpf/test_progs" | grep -o '/[^ ]*')
 	cp -L --parents "${libraries[@]}" "$stage"
@@ -122,9 +128,13 @@ lock bpf-selftests
 : >"$log"
 say "building test_progs and bpf_testmod.ko"
 copy_sources
+# Until Linux 6.13, bpf_testmod.ko had a directory of its own.
+modules=test_kmods
+[ -d "$dir/src/$bpf/$modules" ] || modules=bpf_testmod
 run_make -C "$dir/src/$bpf" CLANG=clang-19 LLVM_STRIP=llvm-strip-19 feature-llvm=0 \
 	PCAP_CFLAGS='' PCAP_LIBS='' VMLINUX_BTF="$OUT/build/bpf/vmlinux" TRUNNER_EXTRA_FILES='' \
-	LINKED_SKELS='' LSKELS="fentry_test.c fexit_test.c fexit_sleep.c" LSKELS_EXTRA='' test_progs
+	LINKED_SKELS='' LSKELS="fentry_test.c fexit_test.c fexit_sleep.c" LSKELS_SIGNED='' \
+	LSKELS_EXTRA='' LIBARENA_SKEL='' test_progs
 
 tests=$(IFS=, && echo "$*")
 for variant in stock-bpf bpf; do
