@@ -14,8 +14,7 @@
 #
 # - all files and edits that a step names exist, and each file belongs to a step;
 # - the tree after the last step is out/linux, also when git am applies the patches;
-# - the limits below are kept;
-# - get_maintainer.pl names a person for each patch.
+# - the limits below are kept.
 #
 # out/series is a repository with the steps as commits, a branch for each series, and only the
 # files that the series change. bisect.sh uses it.
@@ -55,16 +54,18 @@ in_repo() { git -C "$repo" "$@"; }
 # table: prints the first table of the manual's section "Probe overhead", without the markup
 table()
 {
-	awk -v title="Probe overhead" '
-		inside && /^=+$/ && previous != "" && seen { exit }
-		inside { if (seen++) print previous }
-		!inside && previous == title && /^=+$/ { inside = 1; previous = ""; next }
-		{ previous = $0 }' "$TOP"/Documentation/trace/kprobes*.rst |
-		awk '
-			/^=+( +=+)+$/ { n++ }
-			n && !done { k = gsub(/``/, ""); if (k) sub(/  /, sprintf("%*s", 2 + 2 * k, "")); print "  " $0 }
-			n == 3 { done = 1 }
-			END { exit !done }'
+	awk '
+		/^Probe overhead$/ { inside = 1 }
+		inside && /^=+( +=+)+$/ { rules++ }
+		rules {
+			# Keep the columns in place: the text before the second one ends here.
+			marks = gsub(/``/, "")
+			if (marks)
+				sub(/  /, sprintf("%*s", 2 + 2 * marks, ""))
+			print "  " $0
+		}
+		rules == 3 { exit }
+		END { exit rules != 3 }' "$TOP/Documentation/trace/kprobes.rst"
 }
 
 # cover SERIES VERSION COUNT: prints the cover letter of a series: the file in series/covers, with
@@ -179,22 +180,6 @@ for name in "${all[@]}"; do
 	format_patches "$repo" "$to" "$before..$name" --base=base "${options[@]}"
 	mapfile -t -O ${#patches[@]} patches < <(patches_in "$to")
 	before=$name
-done
-
-# A patch that changes a file of our entry in MAINTAINERS is sent to the people in that entry. For
-# all other patches, get_maintainer.pl must name a person.
-sed -n 's/^F:[ \t]*//p' "$TOP/MAINTAINERS" >"$work/ours"
-echo MAINTAINERS >>"$work/ours"
-# kernel/exit.c and kernel/irq_work.c have no maintainer.
-printf "%s\n" kernel/exit.c kernel/irq_work.c >>"$work/ours"
-for patch in "${patches[@]}"; do
-	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
-		awk 'NR == FNR { ours[$0] = 1; next }
-		     { for (o in ours) if (index($0, o) == 1) found = 1 }
-		     END { exit !found }' "$work/ours" - || continue
-	(cd "$OUT/linux" && scripts/get_maintainer.pl --no-git --no-git-fallback --no-rolestats \
-		--no-keywords --no-l "$patch") >"$work/people" 2>/dev/null || true
-	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
 done
 
 # Applying the patches with git am has to lead to the same tree.

@@ -157,26 +157,6 @@ original()
 	fi
 }
 
-# merge_maintainers FILE: prints FILE with our section KPROBES in place of its own. A section
-# extends from its title to the next empty line.
-merge_maintainers()
-{
-	awk -v ours="$TOP/MAINTAINERS" '
-		$0 == "KPROBES" {
-			while ((getline line < ours) > 0) {
-				if (line == "KPROBES") inside = 1
-				if (line == "") inside = 0
-				if (inside) print line
-			}
-			skip = 1
-			found = 1
-			next
-		}
-		$0 == "" { skip = 0 }
-		!skip { print }
-		END { exit !found }' "$1"
-}
-
 # check_why DIFF: fails if the first line does not say what the diff is for
 check_why()
 {
@@ -228,11 +208,6 @@ stage_edits()
 		done < <(files_of "$edit")
 		apply "$stage" "$edit" "Linux $version"
 	done
-	if [ -e "$TOP/MAINTAINERS" ]; then
-		merge_maintainers "$(original MAINTAINERS)" >"$stage/MAINTAINERS" ||
-			die "MAINTAINERS of Linux $version has no KPROBES section"
-		files+=(MAINTAINERS)
-	fi
 	for file in "${files[@]}"; do
 		[ ! -e "$state/orig/$file" ] || continue
 		mkdir -p "$state/orig/$(dirname "$file")"
