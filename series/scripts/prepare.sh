@@ -46,50 +46,32 @@ check_version()
 	esac
 }
 
-# excludes tar|rsync: prints arguments for that program that leave out the files in series/removed
-excludes()
-{
-	local path
-
-	[ -z "$stock" ] || return 0
-	while IFS= read -r path; do
-		case $1 in
-		tar) printf -- '--exclude=%s\n' "${path%/}" "*/${path%/}" "./*/${path%/}" ;;
-		rsync) printf -- '--exclude=/%s\n' "$path" ;;
-		esac
-	done <"$TOP/series/removed"
-}
-
 # unpack SOURCE: unpacks the base kernel to a directory that becomes $tree at the end
 unpack()
 {
-	local src=$1 top opts
+	local src=$1 top
 
 	need_space 1900
 	work=$(mktemp -d "$OUT/.unpack${stock:+-stock}.XXXXXX")
 	if [ -d "$src" ]; then
 		check_version "$(kernel_version "$src")" "$src"
 		say "copying the kernel from $src"
-		mapfile -t opts < <(excludes rsync)
 		top=$work/linux
-		rsync -a --exclude=/.git --exclude=/.series --exclude="$OUT" "${opts[@]}" "$src/" "$top"
+		rsync -a --exclude=/.git --exclude=/.series --exclude="$OUT" "$src/" "$top"
 		# To build with O=, make needs a source directory in which nothing was built.
 		if [ -e "$top/.config" ] || [ -e "$top/include/config" ]; then
 			make -s -C "$top" mrproper
 		fi
 	else
-		mkdir "$work/makefile"
-		tar -xf "$src" -C "$work/makefile" --occurrence=1 --wildcards \
-			--anchored --no-wildcards-match-slash '*/Makefile' 2>/dev/null ||
-			die "$src: not a tarball with one top directory, a kernel in it"
-		check_version "$(kernel_version "$work"/makefile/*)" "$src"
 		say "unpacking $src (a minute or two)"
 		mkdir "$work/tar"
-		mapfile -t opts < <(excludes tar)
-		tar -xvf "$src" -C "$work/tar" --anchored --wildcards \
-			--no-wildcards-match-slash "${opts[@]}" | progress "files"
+		tar -xvf "$src" -C "$work/tar" | progress "files"
 		top=$(dirname "$work"/tar/*/Makefile)
+		[ -e "$top/Makefile" ] ||
+			die "$src: not a tarball with one top directory, a kernel in it"
+		check_version "$(kernel_version "$top")" "$src"
 	fi
+	[ -n "$stock" ] || (cd "$top" && xargs -d '\n' rm -rf <"$TOP/series/removed")
 	mkdir -p "$top/.series"
 	cp "$TOP/series/removed" "$top/.series/removed"
 	printf '%s\n' "$src" >"$top/.series/source"
