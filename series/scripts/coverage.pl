@@ -83,8 +83,8 @@ sub source
 }
 
 # nothing_alone DONE, SCRIPTS: returns the scripts that are never the only one: another script
-# executes each of their lines, too, or finds each of their mutants. For each line or mutant, DONE
-# has { script => 1 } for the scripts that execute the line or find the mutant.
+# executes each of their lines, too. For each line, DONE has { script => 1 } for the scripts that
+# execute it.
 sub nothing_alone
 {
 	my ($done, @scripts) = @_;
@@ -183,13 +183,6 @@ sub report
 	my %lines = map { $_ => $by{$_} } grep { tr/:// == 1 } keys %by;
 	print "== scripts that execute no line alone\n";
 	print "   $_\n" for nothing_alone(\%lines, sort keys %scripts);
-	# kills.txt has lines `MUTANT SCRIPT`
-	if (-e "$dir/kills.txt") {
-		my %kills;
-		/^(\S+) (\S+)/ and $kills{$1}{$2} = 1 for slurp("$dir/kills.txt");
-		print "== scripts that find no mutant alone\n";
-		print "   $_\n" for nothing_alone(\%kills, sort keys %scripts);
-	}
 
 	print "== executed, by ", scalar keys %scripts, " scripts; `+ N': not executed, and in $exceptions\n";
 	for (sort { ($a =~ /^all/) <=> ($b =~ /^all/) || $a cmp $b } keys %counts) {

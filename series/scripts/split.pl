@@ -48,7 +48,6 @@
 use strict;
 use warnings;
 use File::Basename qw(basename dirname);
-use File::Copy qw(copy);
 use File::Path qw(make_path remove_tree);
 use FindBin;
 use lib $FindBin::Bin;
