@@ -42,7 +42,7 @@ read -ra stages <<<"${STAGES:-checkpatch objects guest}"
 read -ra tests <<<"${TESTS:-}"
 dir=$OUT/bisect
 tree=$dir/linux
-steps=$dir/steps
+steps=$dir/steps.git
 jobs=${JOBS:-$(nproc)}
 export CCACHE_BASEDIR=$dir
 
@@ -50,21 +50,18 @@ need_packages git rsync patch perl gcc libc6-dev make bc bison flex libelf-dev k
 mkdir -p "$dir"
 lock bisect
 "$TOP/series/scripts/export.sh"
-[ -d "$tree" ] || {
+# The repository's index says which files of a step are in $tree.
+[ -e "$steps/index" ] || {
 	say "copying the base kernel"
-	rsync -a --exclude=/.series "$OUT/linux-stock/" "$tree.new"
-	mv "$tree.new" "$tree"
+	rm -rf "$tree" "$steps"
+	rsync -a --exclude=/.series "$OUT/linux-stock/" "$tree"
+	git init -q --bare -b series "$steps"
 }
-rm -rf "$steps"
-git clone -q "$OUT/series" "$steps"
-mapfile -t commits < <(git -C "$steps" rev-list --reverse "$(git -C "$steps" rev-parse base)..HEAD")
+git -C "$steps" fetch -q --force "$OUT/series" '+refs/*:refs/*'
+mapfile -t commits < <(git -C "$steps" rev-list --reverse base..series)
 mapfile -t messages < <(messages_of_base)
 mapfile -t patches < <(patches_in "$OUT/patches" "$OUT/patches-kept")
 [ "${#commits[@]} ${#commits[@]}" = "${#messages[@]} ${#patches[@]}" ] || die "the series changed while it was read"
-{
-	git -C "$steps" ls-tree -r --name-only base
-	git -C "$steps" log --name-only --no-renames --format= base..HEAD
-} | sort -u >"$dir/files"
 
 # number STEP: prints the number of a step that is given by its number or its name
 number()
@@ -81,14 +78,10 @@ number()
 from=$(number "${FROM:-1}")
 to=$(number "${TO:-${#commits[@]}}")
 
+in_tree() { git -C "$tree" --git-dir="$steps" --work-tree=. "$@"; }
+
 # lay COMMIT: changes $tree to the tree of this step
-lay()
-{
-	git -C "$steps" checkout -q --force "$1"
-	git -C "$steps" ls-files | sort >"$dir/here"
-	rsync -rc --perms --files-from="$dir/here" "$steps/" "$tree/"
-	comm -23 "$dir/files" "$dir/here" | (cd "$tree" && xargs -r rm -f)
-}
+lay() { in_tree read-tree -u --reset "$1"; }
 
 # names KEY MESSAGE: prints the values of lines `KEY: VALUE`
 names()
@@ -150,30 +143,21 @@ options()
 # core if there are two. Sets build and toolchain.
 set_up()
 {
-	local variant=$1 core=${3:-old} fragments=() name stamp
+	local variant=$1 core=${3:-old} fragments=() stamp
 
 	build=$2
 	use_toolchain "$variant"
 	find_fragments "$variant"
 	mkdir -p "$build"
-	# Make the configuration as tinyconfig and merge_config.sh -m do. make drops options that
-	# this step does not have.
-	for name in kernel/configs/tiny-base.config kernel/configs/tiny.config arch/x86/configs/tiny.config; do
-		[ ! -e "$tree/$name" ] || cat "$tree/$name"
-	done >"$build/asked"
 	cat "${fragments[@]}" >"$build/fragments"
 	[ "$core" = old ] || options >>"$build/fragments"
 	stamp=$({
-		cat "$build/asked" "$build/fragments"
-		grep Kconfig "$dir/files" | (cd "$tree" && xargs cat 2>/dev/null) || :
+		cat "$build/fragments"
+		in_tree ls-files '*Kconfig*' | (cd "$tree" && xargs cat)
 		"$compiler" --version
 	} | sha256sum)
 	[ "$stamp" != "$(cat "$build/.config-from" 2>/dev/null)" ] || return 0
-	# bash ignores errexit here, since the caller tests the status: join the commands with &&.
-	kmake KCONFIG_ALLCONFIG="$build/asked" allnoconfig &&
-		cat "$build/fragments" >>"$build/.config" &&
-		kmake olddefconfig &&
-		printf '%s\n' "$stamp" >"$build/.config-from"
+	make_config "$tree" "$build" "$build/fragments" && printf '%s\n' "$stamp" >"$build/.config-from"
 }
 
 # has OPTION: is the option selected in this configuration?
@@ -234,7 +218,6 @@ objects_of()
 		*/unwind_frame.c) has UNWINDER_FRAME_POINTER || continue ;;
 		*/mce/*) has X86_MCE || continue ;;
 		kernel/power/hibernate.c) has HIBERNATION || continue ;;
-		drivers/acpi/processor_idle.c) has ACPI_PROCESSOR_IDLE || continue ;;
 		arch/x86/kernel/rethook.c) has RETHOOK || continue ;;
 		# The search below, for kernel/trace/*, would not find the options of these two in
 		# the makefile.
@@ -278,7 +261,7 @@ our_warnings()
 		file=${file#"$tree"/}
 		file=${file#../linux/}
 		[ "$file" != kernel/kprobes_old.c ] || continue
-		! git -C "$steps" diff --quiet base HEAD -- "$file" || continue
+		! git -C "$steps" diff --quiet base "$commit" -- "$file" || continue
 		printf '%s\n' "$line"
 		found=0
 	done < <(grep -E '(kernel/kprobes|samples/kprobes|linux/(kprobe|probepoint)|asm/(kprobes|probepoint))[^ :]*:.*warning:' "$log")
@@ -335,9 +318,9 @@ compile()
 		return 0
 	fi
 	mapfile -t targets < <(objects_of "$commit" | sort -u)
-	kmake W=1 prepare scripts >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+	kmake W=1 prepare scripts >"$log" 2>&1 || { build_errors "$log"; return 1; }
 	[ ${#targets[@]} -eq 0 ] || kmake W=1 -k "${targets[@]}" >>"$log" 2>&1 || {
-		grep -A3 'error:\|undefined\|No rule' "$log" || tail -n 20 "$log"
+		build_errors "$log"
 		return 1
 	}
 	! our_warnings || return 1
@@ -396,7 +379,7 @@ run_guest()
 	set_up "$variant" "$dir/build-$variant" "${CORE:-new}" >"$log.config" 2>&1 ||
 		{ cat "$log.config"; return 1; }
 	kmake "$image" modules >"$log" 2>&1 || {
-		grep -A3 'error:\|undefined reference\|^ERROR' "$log" || tail -n 20 "$log"
+		build_errors "$log"
 		return 1
 	}
 	! our_warnings || return 1
@@ -415,7 +398,7 @@ run_guest()
 			KPROBES_TESTS="$tree/kernel/kprobes/tests" CONFIG_KPROBES_KUNIT_TEST=m \
 			CONFIG_SAMPLE_KPROBES=m CONFIG_SAMPLE_KRETPROBES=m modules \
 			</dev/null >>"$log" 2>&1 ||
-			{ grep -A3 'error:\|undefined' "$log" || tail -n 20 "$log"; return 1; }
+			{ build_errors "$log"; return 1; }
 	done
 	mapfile -t all < <(test_programs "$tree")
 	[[ $asked != *" new "* ]] || asked+="$({

@@ -53,16 +53,9 @@ kmake()
 # fail WHAT ADVICE: prints the errors in the log, or its last lines, and exits
 fail()
 {
-	local errors
-
-	errors=$(grep -A3 'error:\|undefined reference\|^error' "$log" | head -n 40 || true)
-	if grep -q 'No space left on device' "$log"; then
+	! grep -q 'No space left on device' "$log" ||
 		die "$1: no space is left in ${OUT#"$TOP"/}" "make space, then run the same again"
-	elif [ -n "$errors" ]; then
-		printf '%s\n' "$errors" >&2
-	else
-		tail -n 30 "$log" >&2
-	fi
+	build_errors "$log" >&2
 	die "$1" "$2" "the whole log is ${log#"$TOP"/}"
 }
 
@@ -119,12 +112,8 @@ configure()
 		[ ! -e "$build/.config" ] || return 0
 
 	say "configuring $variant"
-	{
-		kmake tinyconfig &&
-			"$tree/scripts/kconfig/merge_config.sh" -m -O "$build" \
-				"$build/.config" "${fragments[@]}" &&
-			kmake olddefconfig
-	} >"$log" 2>&1 </dev/null || fail "configuring $variant failed" "correct what it names"
+	make_config "$tree" "$build" "${fragments[@]}" >"$log" 2>&1 </dev/null ||
+		fail "configuring $variant failed" "correct what it names"
 	check_config
 	printf '%s\n' "$stamp" >"$build/.config-from"
 	rm -f "$build/.built"

@@ -197,28 +197,12 @@ kmake()
 	make -C "$tree" O="$build" "${toolchain[@]}" "$@" </dev/null
 }
 
-# start: for a new build, copies the programs in scripts/ from another build, since building them
-# takes long; leaves out scripts/mod, since its programs depend on the architecture
-start()
-{
-	local from
-
-	[ ! -e "$build/.config" ] || return 0
-	mkdir -p "$build"
-	for from in "$OUT"/build/{cross-*,default}; do
-		[ -e "$from/scripts/kconfig/conf" ] || continue
-		cp -a "$from/scripts" "$build/"
-		rm -rf "$build/scripts/mod"
-		return
-	done
-}
-
 # configure NAME: makes the configuration, and checks that it has all of the options
 configure()
 {
 	local sym value got bad=0
 
-	start
+	mkdir -p "$build"
 	# Later options override earlier ones.
 	tr -s ' \t\n' '\n' <<<"${options[$1]}" | awk '
 		/^-/ || !NF { next }

@@ -41,31 +41,20 @@ kmake()
 
 fail()
 {
-	{ grep -A3 'error:\|undefined reference\|^error' "$log" | head -n 40 || tail -n 30 "$log"; } >&2
+	build_errors "$log" >&2
 	die "$1" "run the same again to go on" "the whole log is ${log#"$TOP"/}"
 }
 
 # debian_config FLAVOUR: sets config to Debian's configuration of the base kernel
 debian_config()
 {
-	local package=linux-config-$BASE dir=$OUT/debian-config arch
+	local package=linux-config-$BASE dir=$OUT/debian-config arch suite=
 
 	arch=$(dpkg --print-architecture)
 	config=$dir/usr/src/$package/config.${arch}_none_$1
 	[ ! -e "$config" ] || return 0
-	if [ ! -e "$config.xz" ]; then
-		if in_archive "$package"; then
-			say "getting $package"
-			mkdir -p "$dir"
-			(cd "$dir" && apt-get download "$package" && dpkg-deb -x "$package"_*.deb .) \
-				>"$OUT/log/packages.log" 2>&1 ||
-				die "apt-get download $package failed, see $OUT/log/packages.log" \
-					"set CONFIG= to a kernel's configuration"
-		else
-			unpack_package "$dir" "$package:$arch" "$(base_suite)" \
-				"set CONFIG= to a kernel's configuration"
-		fi
-	fi
+	in_archive "$package" || suite=$(base_suite)
+	unpack_once "$dir" "$package:$arch" "$suite" "set CONFIG= to a kernel's configuration"
 	[ -e "$config.xz" ] || die "$package has no configuration for $1 of $arch" \
 		"set CONFIG= to a kernel's configuration"
 	xz -dk "$config.xz"
@@ -142,18 +131,6 @@ configure()
 		[ ${#missing[@]} -eq 0 ] || say "this configuration cannot have: ${missing[*]}"
 	fi
 	printf '%s\n' "$stamp" >"$build/.config-from"
-}
-
-# time_of SECONDS: prints this time in seconds, minutes or hours
-time_of()
-{
-	if [ "$1" -lt 90 ]; then
-		echo "$1 s"
-	elif [ "$1" -lt 5400 ]; then
-		echo "$((($1 + 30) / 60)) minutes"
-	else
-		printf '%d h %02d\n' $(($1 / 3600)) $(($1 % 3600 / 60))
-	fi
 }
 
 # packages: runs bindeb-pkg for the image and the headers only, and not for debugging symbols and
@@ -251,13 +228,12 @@ need_packages gcc libc6-dev make bc bison flex libelf-dev libssl-dev perl kmod r
 # what Linux 7.3 needs in addition
 [ -z "$ADAPTIONS" ] || need_packages gawk libdw-dev python3
 mkdir -p "$build"
-start=$(date +%s)
 find_config
 configure
 ! grep -qx CONFIG_DEBUG_INFO_BTF=y "$build/.config" || need_packages dwarves
 packages
 tests_package
-say "built in $(time_of $(($(date +%s) - start))), in ${dest#"$TOP"/}:"
+say "built in $((SECONDS / 60)) minutes, in ${dest#"$TOP"/}:"
 (cd "$dest" && du -h -- *.deb | sed 's/^/   /')
 cat <<EOT
 Install them, and boot:

@@ -111,6 +111,23 @@ die()
 	exit 1
 }
 
+# build_errors LOG: prints the errors in the log of a build, or its last lines if it has none
+build_errors()
+{
+	grep -m 10 -A3 'error:\|undefined\|^error\|^ERROR\|No rule' "$1" || tail -n 30 "$1"
+}
+
+# make_config TREE BUILD FRAGMENT...: makes the configuration in BUILD of these fragments, with the
+# script's kmake(). make drops options that TREE does not have.
+make_config()
+{
+	local merge=$1/scripts/kconfig/merge_config.sh build=$2
+
+	shift 2
+	# bash ignores errexit if a caller tests the status: join the commands with &&.
+	kmake tinyconfig && "$merge" -m -O "$build" "$build/.config" "$@" && kmake olddefconfig
+}
+
 # checkpatch FILE...: runs checkpatch.pl of out/linux in the current directory; prints its reports,
 # except what checkpatch.allow allows in lines `TYPE path why`
 checkpatch()
