@@ -128,7 +128,7 @@ lock bpf-selftests
 : >"$log"
 say "building test_progs and bpf_testmod.ko"
 copy_sources
-# Until Linux 6.13, bpf_testmod.ko had a directory of its own.
+# On Linux 6.12, bpf_testmod.ko has a directory of its own.
 modules=test_kmods
 [ -d "$dir/src/$bpf/$modules" ] || modules=bpf_testmod
 run_make -C "$dir/src/$bpf" CLANG=clang-19 LLVM_STRIP=llvm-strip-19 feature-llvm=0 \

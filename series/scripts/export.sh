@@ -14,7 +14,8 @@
 #
 # - all files and edits that a step names exist, and each file belongs to a step;
 # - the tree after the last step is out/linux, also when git am applies the patches;
-# - the limits below are kept.
+# - the limits below are kept;
+# - get_maintainer.pl names a person for each patch.
 #
 # out/series is a repository with the steps as commits, a branch for each series, and only the
 # files that the series change. bisect.sh uses it.
@@ -180,6 +181,22 @@ for name in "${all[@]}"; do
 	format_patches "$repo" "$to" "$before..$name" --base=base "${options[@]}"
 	mapfile -t -O ${#patches[@]} patches < <(patches_in "$to")
 	before=$name
+done
+
+# A patch that changes a file of our entry in MAINTAINERS is sent to the people in that entry. For
+# all other patches, get_maintainer.pl must name a person.
+sed -n '/^KPROBES$/,/^$/s/^F:[ \t]*//p' "$OUT/linux/MAINTAINERS" >"$work/ours"
+echo MAINTAINERS >>"$work/ours"
+# kernel/exit.c and kernel/irq_work.c have no maintainer.
+printf "%s\n" kernel/exit.c kernel/irq_work.c >>"$work/ours"
+for patch in "${patches[@]}"; do
+	! sed -n 's,^\(---\|+++\) [ab]/,,p' "$patch" |
+		awk 'NR == FNR { ours[$0] = 1; next }
+		     { for (o in ours) if (index($0, o) == 1) found = 1 }
+		     END { exit !found }' "$work/ours" - || continue
+	(cd "$OUT/linux" && scripts/get_maintainer.pl --no-git --no-git-fallback --no-rolestats \
+		--no-keywords --no-l "$patch") >"$work/people" 2>/dev/null || true
+	grep -q '@' "$work/people" || die "get_maintainer.pl names no person for ${patch##*/}"
 done
 
 # Applying the patches with git am has to lead to the same tree.
