@@ -148,6 +148,9 @@ static int kprobe_multi_setup_returns(struct kprobe_multi *km, const unsigned lo
 
 	if (!kprobe_multi_may_return(addrs, nr))
 		return -EINVAL;
+	/* Unwinders must look for the trampoline even if no probe was ever registered. */
+	scoped_guard(mutex, &kprobe_mutex)
+		arch_begin_kprobes();
 	km->rp.data_size = sizeof(struct kprobe_multi_call);
 	km->rp.kp.flags = KPROBE_FLAG_NEST;
 	guard(mutex)(&kretprobe_mutex);
@@ -223,7 +226,7 @@ static DECLARE_DELAYED_WORK(free_dead_multi, kprobe_multi_free_dead);
  * Nothing is reported before this has succeeded: while ftrace patches many functions, it calls some
  * of them once or several times for each.
  *
- * Context: sleeps; takes kretprobe_mutex and locks of ftrace.
+ * Context: sleeps; takes kprobe_mutex, kretprobe_mutex and locks of ftrace.
  *
  * Return: 0; -EINVAL if ftrace does not know one of the addresses, or if one of the functions must
  * not have return probes; -ENOMEM; or another errno of register_ftrace_function(). After an error,

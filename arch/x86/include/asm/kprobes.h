@@ -345,7 +345,7 @@ static __always_inline bool is_kretprobe_trampoline(unsigned long addr)
 
 #endif /* CONFIG_KRETPROBES */
 
-/* Enabled permanently when the first probe is registered. */
+/* Enabled permanently when the first probe, or the first user of trampolines, is registered. */
 DECLARE_STATIC_KEY_FALSE(kprobes_used_key);
 
 /*

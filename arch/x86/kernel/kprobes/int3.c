@@ -75,9 +75,9 @@ int __init arch_init_kprobes(void)
 }
 
 /*
- * Let exception handlers and unwinders look for addresses in slots. Called for each registration.
- * The key is never disabled: a task may return to a trampoline at any time after the last probe was
- * unregistered.
+ * Let exception handlers and unwinders look for addresses in slots and trampolines. Called for each
+ * registration, also of a &struct kprobe_multi that tracks calls. The key is never disabled: a task
+ * may return to a trampoline at any time after the last probe was unregistered.
  */
 void arch_begin_kprobes(void)
 {

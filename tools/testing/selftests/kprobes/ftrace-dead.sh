@@ -4,6 +4,8 @@
 # Ftrace disables itself, as it does when the text is not what it expects, while probes and BPF
 # links use it. Functions cannot be traced until the next boot, so the test needs kp_kill_ftrace on
 # the kernel's command line.
+#
+# Since the guest has just booted, it also tests what holds before the first probe is registered.
 
 . "$(dirname "$0")/functions.sh"
 
@@ -44,6 +46,30 @@ link_made() {
 	shift
 	program_attach "$link" "$BPF_PROBE" -k "$@" \
 		-a 'echo 5 >/sys/module/kp_target/parameters/calls' "$TMP/list"
+}
+
+# sleeper_stack: prints the stack of a task that sleeps in hrtimer_nanosleep()
+sleeper_stack() {
+	sleep 1000 &
+	sleeper=$!
+	wait_until grep -q hrtimer_nanosleep "/proc/$sleeper/stack"
+	cat "/proc/$sleeper/stack"
+	must kill "$sleeper"
+	wait "$sleeper" 2>/dev/null || :
+}
+
+# A link whose program runs at returns is the first that replaces return addresses. Then unwinders
+# must find the real ones, although no probe was ever registered.
+link_is_first() {
+	list_is_empty
+	sed -n 's/ . hrtimer_nanosleep$//p' /proc/kallsyms >"$TMP/sleep"
+	sleeper_stack >"$TMP/stack"
+	for kind in -r -S; do
+		program_attach sleeper "$BPF_PROBE" -k $kind "$TMP/sleep"
+		sleeper_stack >"$TMP/stack.now"
+		must program_detach sleeper
+		must diff "$TMP/stack" "$TMP/stack.now"
+	done
 }
 
 links_made() {
@@ -120,11 +146,12 @@ setup
 grep -q -w kp_kill_ftrace /proc/cmdline ||
 	skip_topic "kp_kill_ftrace is not on the kernel's command line"
 module_file kp_kill_ftrace >/dev/null || skip_topic "the kernel has no CONFIG_KPROBES_ON_FTRACE"
-ktap_set_plan 14
+ktap_set_plan 15
 load kp_target
 load kp_ret_pool
 load kp_ctl
 try_link
+check_if has_links "stacks, with a link and no probe yet" link_is_first
 check "registered" registered
 check_if has_links "links are made" links_made
 check "ftrace dies, and it is said" dies
