@@ -36,7 +36,7 @@ struct kprobe_multi {
 	struct ftrace_ops ops;
 	struct kretprobe rp;
 	void *client;
-	atomic_t nmissed;
+	atomic_long_t nmissed;
 	struct llist_node dead;
 };
 
@@ -65,7 +65,7 @@ static __always_inline struct kprobe_multi_call *kprobe_multi_call(struct kretpr
 static __always_inline void kprobe_multi_count_missed(struct kprobe_multi *km)
 {
 	if (READ_ONCE(km->client))
-		raw_atomic_inc(&km->nmissed);
+		raw_atomic_long_inc(&km->nmissed);
 }
 
 /**
@@ -163,9 +163,9 @@ static __always_inline void kprobe_multi_commit(struct kretprobe_instance *ri)
  *
  * Return: their number.
  */
-static inline unsigned int kprobe_multi_missed(struct kprobe_multi *km)
+static inline unsigned long kprobe_multi_missed(struct kprobe_multi *km)
 {
-	return atomic_read(&km->nmissed) + READ_ONCE(km->rp.nmissed);
+	return atomic_long_read(&km->nmissed) + (unsigned int)READ_ONCE(km->rp.nmissed);
 }
 
 #endif /* CONFIG_KPROBE_MULTI */

@@ -113,7 +113,7 @@ void bpf_kprobe_multi_unregister(struct bpf_kprobe_multi_link *link)
  */
 u64 bpf_kprobe_multi_missed(const struct bpf_kprobe_multi_link *link)
 {
-	return atomic_read(&link->nmissed) + (link->km ? kprobe_multi_missed(link->km) : 0);
+	return atomic_long_read(&link->nmissed) + (link->km ? kprobe_multi_missed(link->km) : 0);
 }
 
 #else /* !CONFIG_KPROBE_MULTI */
@@ -160,7 +160,7 @@ void bpf_kprobe_multi_unregister(struct bpf_kprobe_multi_link *link)
 
 u64 bpf_kprobe_multi_missed(const struct bpf_kprobe_multi_link *link)
 {
-	return atomic_read(&link->nmissed) + link->fp.nmissed;
+	return atomic_long_read(&link->nmissed) + link->fp.nmissed;
 }
 
 #endif /* CONFIG_KPROBE_MULTI */

@@ -72,7 +72,7 @@ struct bpf_kprobe_multi_link {
 	struct fprobe fp;
 	bool has_entries;
 #endif
-	atomic_t nmissed;
+	atomic_long_t nmissed;
 	struct bpf_kprobe_multi_probe *probes;
 	struct kprobe **kps;
 	u32 probes_cnt;
@@ -151,7 +151,7 @@ bpf_kprobe_multi_run(struct bpf_kprobe_multi_link *link, unsigned long fentry_ip
 
 	if (unlikely(__this_cpu_inc_return(bpf_prog_active) != 1)) {
 		bpf_prog_inc_misses_counter(link->link.prog);
-		raw_atomic_inc(&link->nmissed);
+		raw_atomic_long_inc(&link->nmissed);
 		goto out;
 	}
 
