@@ -78,10 +78,8 @@ int bpf_kprobe_multi_register(struct bpf_kprobe_multi_link *link, unsigned long 
 	if (!km)
 		return -ENOMEM;
 	km->client = link;
-	if (session)
-		km->ops.func = kprobe_multi_session_entry;
-	else if (!returns)
-		km->ops.func = kprobe_multi_entry;
+	if (!returns)
+		km->ops.func = session ? kprobe_multi_session_entry : kprobe_multi_entry;
 	if (session || returns)
 		km->rp.handler = kprobe_multi_return;
 	err = register_kprobe_multi(km, addrs, cnt);

@@ -275,6 +275,16 @@ session_without_returns() {
 		"$(awk 'NR > 1 { n += $4 } END { print (NR > 1 ? n : "no pool") }' "$TMP/pools")" 0
 }
 
+# BPF_F_KPROBE_MULTI_RETURN is 1: a session's program does not run at entries, so it cannot leave
+# the returns out.
+session_without_entries() {
+	addresses kp_cl_inner kp_cl_outer
+	linked -S -F 1 -v 1 "echo 300 >$CLIENTS/calls"
+	info_is 2 0
+	has 0 300 kp_cl_inner
+	has 1 300 kp_cl_outer
+}
+
 # own_links: do links track calls with the instances of return probes, and not with fprobe?
 own_links() {
 	has_symbol register_kprobe_multi
@@ -905,9 +915,10 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 35
+ktap_set_plan 36
 check "calls, returns and sessions" calls_and_returns
 check "sessions without returns" session_without_returns
+check "sessions without entries" session_without_entries
 check_if own_links "calls in interrupts" in_contexts
 check_if own_links "calls where RCU does not watch" rcu_does_not_watch
 check_if own_links "addresses inside ftrace's call" inside_the_call
