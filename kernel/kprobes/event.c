@@ -185,13 +185,20 @@ int kprobe_find_symbols(const char **syms, unsigned int nr, unsigned long *addrs
  *
  * Context: any.
  *
- * Return: the address; 0 if the probe waits for its module, or if its text has been freed.
+ * Return: the address; 0 if the probe waits for its module, if its text has been freed, or if it is
+ * not registered.
  */
 unsigned long kprobe_event_address(const struct kprobe *p)
 {
-	if (kprobe_has_flag(p, KPROBE_FLAG_GONE) || kprobe_is_waiting(p))
-		return 0;
-	return (unsigned long)READ_ONCE(p->addr);
+	struct probepoint *pp;
+
+	/*
+	 * Read the probepoint's address: when the module of a probe that waited is loaded again,
+	 * p->addr is that in the unloaded module until the batch is committed.
+	 */
+	guard(rcu)();
+	pp = READ_ONCE(p->point);
+	return pp && !kprobe_has_flag(p, KPROBE_FLAG_GONE) ? (unsigned long)pp->addr : 0;
 }
 
 /*
