@@ -267,6 +267,16 @@ static __always_inline struct probepoint *get_probepoint(void *addr)
 	}
 }
 
+/*
+ * Return the probepoint that a handler of @p was called for. While @p is being unregistered, it has
+ * left its probepoint, but hits still call it until the probepoint's new set is published. The
+ * result is NULL if the hit began before the probepoint was removed. Preemption is disabled.
+ */
+static __always_inline struct probepoint *kprobe_hit_probepoint(struct kprobe *p)
+{
+	return READ_ONCE(p->point) ?: get_probepoint(p->addr);
+}
+
 /* Return: the probes that a hit calls, valid until preemption is enabled. */
 static __always_inline struct probe_set *probepoint_set(struct probepoint *pp)
 {

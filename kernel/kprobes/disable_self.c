@@ -47,11 +47,10 @@ void kprobe_disable_requested(void)
 {
 	struct llist_node *list = llist_del_all(&requests);
 	struct kprobe *p, *next;
+	bool disabled = false;
 	LIST_HEAD(changes);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (!list)
-		return;
 	llist_for_each_entry_safe(p, next, list, request) {
 		/*
 		 * Nothing is left to do if the probe was unregistered, or disabled by another
@@ -60,8 +59,10 @@ void kprobe_disable_requested(void)
 		if (!p->point || kprobe_has_flag(p, KPROBE_FLAG_DISABLED))
 			continue;
 		kprobe_set_disabled(p, true, &changes);
+		disabled = true;
 	}
-	if (!list_empty(&changes))
+	/* Even if the batch is empty: a handler of a probe that waits by now may still run. */
+	if (disabled)
 		kprobe_commit_removal(&changes);
 }
 
@@ -141,7 +142,7 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 			return false;
 		/* Read the set after replacing post_handler. Pairs with kprobe_check_post(). */
 		smp_mb();
-		pp = READ_ONCE(p->point);
+		pp = kprobe_hit_probepoint(p);
 		set = pp ? probepoint_set(pp) : NULL;
 		/*
 		 * If @p is the only probe with a post_handler, hits call the copy of the pointer

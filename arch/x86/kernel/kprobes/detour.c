@@ -161,9 +161,8 @@ __visible bool __kprobes kprobe_detour_multi_hit(struct probepoint *pp, struct p
  */
 __visible void __kprobes kprobe_detour_redirected(struct kprobe *p)
 {
-	struct probepoint *pp = READ_ONCE(p->point);
+	struct probepoint *pp = kprobe_hit_probepoint(p);
 
-	/* @pp is NULL if @p was detached after the hit. */
 	if (pp)
 		probepoint_note_redirect(pp);
 }

@@ -201,6 +201,23 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
 }
 
+/*
+ * While unregister_kprobes() runs, a probe leaves its probepoint some time before hits stop calling
+ * it. If a handler makes the request in that time, no hit may call the post_handler, either.
+ */
+static void kp_once_detached(struct kunit *test)
+{
+	const struct kp_once_case *c = test->param_value;
+	struct kp_once *probe = kp_once_new(test, c);
+	struct probepoint *pp = probe->kp.point;
+
+	guard(mutex)(&kprobe_mutex);
+	WRITE_ONCE(probe->kp.point, NULL);
+	kp_once_call(test, c->fn);
+	WRITE_ONCE(probe->kp.point, pp);
+	kp_once_expect(test, probe, 1, c, KP_HITS - 1);
+}
+
 /* Other probes at the address must still be called, even if they are registered later. */
 static void kp_once_others(struct kunit *test)
 {
@@ -373,6 +390,7 @@ static struct kunit_case kp_once_kunit_cases[] = {
 	KUNIT_CASE_PARAM(kp_once_disabled, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_enabled_at_once, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_unregistered_at_once, kp_once_case_gen_params),
+	KUNIT_CASE_PARAM(kp_once_detached, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_others, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_cpus, kp_once_case_gen_params),
 	KUNIT_CASE(kp_once_queue_work),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Test handlers that redirect execution, also to instructions that a jump has overwritten. */
 
+#include <linux/probepoint.h>
 #include "kp_opt_suites.h"
 
 static int kp_opt_return(struct kprobe *kp, struct pt_regs *regs)
@@ -122,6 +123,33 @@ static __nocfi void kp_opt_diverts_short(struct kunit *test)
 	kp_opt_sum_hits(test, older, 2, 2);
 }
 
+/*
+ * While unregister_kprobes() runs, a probe leaves its probepoint some time before hits stop calling
+ * it. If its handler redirects in that time, the jump must be removed, too.
+ */
+static __nocfi void kp_opt_diverts_detached(struct kunit *test)
+{
+	const struct kp_divert *divert = test->param_value;
+	struct kp_probe *older = kp_new_post(test, kp_opt_sum, true);
+	struct kp_probe *probe = kp_new(test, kp_opt_sum);
+
+	probe->kp.pre_handler = divert->handler;
+	kp_register(test, older);
+	kp_register(test, probe);
+	kp_opt_becomes_jump(test, probe);
+	scoped_guard(mutex, &kprobe_mutex) {
+		struct probepoint *pp = probe->kp.point;
+
+		WRITE_ONCE(probe->kp.point, NULL);
+		KUNIT_EXPECT_EQ(test, kp_opt_sum(40, 2), divert->result);
+		WRITE_ONCE(probe->kp.point, pp);
+	}
+	kp_unregister(test, probe);
+	KUNIT_ASSERT_TRUE(test, kp_wait_jump(older->kp.addr, false));
+	kp_opt_stays_int3(test, older);
+	kp_opt_sum_hits(test, older, 1, 1);
+}
+
 static struct {
 	unsigned long ip;
 	/* forever if negative */
@@ -238,6 +266,7 @@ KP_CASE(kp_opt_entry_diverts_under, kp_opt_diverts_under(test, kp_opt_entry, fal
 static struct kunit_case kp_opt_diverts_cases[] = {
 	KUNIT_CASE_PARAM(kp_opt_diverts_long, kp_diverts_gen_params),
 	KUNIT_CASE_PARAM(kp_opt_diverts_short, kp_diverts_gen_params),
+	KUNIT_CASE_PARAM(kp_opt_diverts_detached, kp_diverts_gen_params),
 	KUNIT_CASE(kp_opt_post_diverts),
 	KUNIT_CASE(kp_opt_post_diverts_under),
 	KUNIT_CASE(kp_opt_entry_diverts_under),
