@@ -133,15 +133,18 @@ EXPORT_SYMBOL_IF_KUNIT(kprobe_busy_end);
 static bool __kprobes int3_is_removed(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
-	u8 text[2];
+	u8 text, before = 0;
 
 	/*
 	 * If an int3 is still at @addr, it belongs to other code. So does an int instruction with
-	 * vector 3, whose bytes cd 03 end where an int3 would: read the byte before @addr, too.
+	 * vector 3, whose bytes cd 03 end where an int3 would: read the byte before @addr, too,
+	 * unless @addr is the first byte of a mapping.
 	 * Call no function: a breakpoint in it would lead here again.
 	 */
-	__get_kernel_nofault(text, (void *)(addr - 1), u16, unreadable);
-	if (text[1] == INT3_INSN_OPCODE || (text[0] == INT_IMM8_OPCODE && text[1] == X86_TRAP_BP))
+	__get_kernel_nofault(&text, (void *)addr, u8, unreadable);
+	__get_kernel_nofault(&before, (void *)(addr - 1), u8, first);
+first:
+	if (text == INT3_INSN_OPCODE || (before == INT_IMM8_OPCODE && text == X86_TRAP_BP))
 		return false;
 	regs->ip = addr;
 	return true;

@@ -438,6 +438,45 @@ static void kp_internal_user_int3(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp.hits, 0);
 }
 
+static void kp_kernel_int3(struct kunit *test, const u8 *addr, int wanted)
+{
+	unsigned long ip = (unsigned long)addr + INT3_INSN_SIZE;
+	struct pt_regs regs = { .cs = __KERNEL_CS, .ip = ip };
+	int handled;
+
+	scoped_guard(irqsave)
+		handled = kprobe_int3_handler(&regs);
+	KUNIT_EXPECT_EQ(test, handled, wanted);
+	KUNIT_EXPECT_EQ(test, regs.ip, wanted ? (unsigned long)addr : ip);
+}
+
+/*
+ * If a breakpoint was removed after the CPU executed it, the CPU must execute the text. The byte
+ * before the breakpoint may be unreadable.
+ */
+static void kp_internal_removed_int3(struct kunit *test)
+{
+	u8 *text = vmalloc(PAGE_SIZE);
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	kp_at_end(test, kp_vfree, text);
+	memset(text, 0x90, PAGE_SIZE);
+	kp_kernel_int3(test, text, 1);
+	kp_kernel_int3(test, text + 1, 1);
+	/* int $3 */
+	text[0] = 0xcd;
+	text[1] = X86_TRAP_BP;
+	kp_kernel_int3(test, text, 1);
+	kp_kernel_int3(test, text + 1, 0);
+	/* Breakpoints of other code */
+	text[0] = INT3_INSN_OPCODE;
+	text[1] = INT3_INSN_OPCODE;
+	kp_kernel_int3(test, text, 0);
+	kp_kernel_int3(test, text + 1, 0);
+	/* No text */
+	kp_kernel_int3(test, text - 1, 0);
+}
+
 static void kp_internal_blacklist(struct kunit *test)
 {
 	unsigned long forbidden = (unsigned long)kp_internal_forbidden;
@@ -669,6 +708,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
 	KUNIT_CASE(kp_internal_no_address),
 	KUNIT_CASE(kp_internal_user_int3),
+	KUNIT_CASE(kp_internal_removed_int3),
 	KUNIT_CASE(kp_internal_given_address),
 	KUNIT_CASE(kp_internal_blacklist),
 	KUNIT_CASE(kp_internal_area),
