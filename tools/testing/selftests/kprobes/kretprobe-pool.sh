@@ -387,7 +387,8 @@ grows_gently() {
 	equal "grown" $has_grown 1
 	# Ftrace does not know the name of every task.
 	grep -E '(kworker|<\.\.\.>).* call_site=pool_add_chunk' $TRACEFS/trace >"$TMP/chunks"
-	at_least "chunks that were made" "$(wc -l <"$TMP/chunks")" 10
+	at_least "chunks that were made" "$(wc -l <"$TMP/chunks")" 10 ||
+		failed "the end of the trace: $(tail -n 20 $TRACEFS/trace)"
 	must_fail grep -q -v -w __GFP_NORETRY "$TMP/chunks"
 }
 
