@@ -203,14 +203,12 @@ new_failures()
 	failures "$1" | grep -vxF -f <(cat "$DIR/base/$2"/* 2>/dev/null) || true
 }
 
-found=0
-not_found=0
 # report MUTANT RESULT: counts and prints the result
 report()
 {
 	case $2 in
-	found*) found=$((found + 1)) ;;
-	*) not_found=$((not_found + 1)) ;;
+	found*) passed=$((passed + 1)) ;;
+	*) failed=$((failed + 1)) ;;
 	esac
 	printf '%-28s %s\n' "$1" "$2"
 }
@@ -220,6 +218,17 @@ record()
 {
 	printf '%s\n%s\n' "$(stamp "$1")" "$2" >"$DIR/results/$1"
 	report "$1" "$2"
+}
+
+# known MUTANT: reports the result of an earlier run; fails if there is none that still holds. What
+# has found a random mutant counts until the mutant, and so its name, changes.
+known()
+{
+	local stamp result
+
+	{ read -r stamp && read -r result; } 2>/dev/null <"$DIR/results/$1" || return 1
+	[[ -n $random && $result == found* ]] || [ "$stamp" = "$(stamp "$1")" ] || return 1
+	report "$1" "$result"
 }
 
 # stamp MUTANT: prints a hash of what its result depends on
@@ -263,17 +272,23 @@ verdict()
 	fi
 }
 
-# judge: waits for the result of the mutant that the guest tests, if any, and records it
-judge()
+# record_verdict: records the result of the mutant that the guest has tested
+record_verdict()
 {
-	[ -n "$tested" ] || return 0
-	verdict
 	if [ -n "$result" ]; then
 		record "$tested" "$result"
 	else
 		report "$tested" "the guest does not start, see ${DIR#"$TOP"/}/log/$tested"
 	fi
 	tested=
+}
+
+# judge: waits for the result of the mutant that the guest tests, if any, and records it
+judge()
+{
+	[ -n "$tested" ] || return 0
+	verdict
+	record_verdict
 }
 
 # Files that the mutant in the copy has changed
@@ -292,11 +307,11 @@ restore()
 # apply MUTANT: applies the mutant to the copy
 apply()
 {
-	local diff=$TOP/series/mutants/$1.diff log=$DIR/log/$1.build
+	local diff=$TOP/series/mutants/$1.diff
 
-	patch -d "$COPY" -p1 --fuzz=0 --force --dry-run <"$diff" >"$log" 2>&1 || return
 	mapfile -t changed < <(sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$diff")
-	patch -d "$COPY" -p1 --fuzz=0 --force --no-backup-if-mismatch <"$diff" >"$log" 2>&1
+	patch -d "$COPY" -p1 --fuzz=0 --force --no-backup-if-mismatch -r - <"$diff" \
+		>"$DIR/log/$1.build" 2>&1
 }
 
 # Set if the test modules must be rebuilt, since this mutant or the previous one changes a header
@@ -328,23 +343,18 @@ run()
 	tested=$mutant
 }
 
-# tests_of DIFF: prints the scripts that the mutant's line Test: names
-tests_of()
-{
-	sed -n 's/^Test: *//p;/^---/q' "$1"
-}
-
 # guess: writes guess/SCRIPT.txt, with a line FILE:* for each file that has a mutant in
 # series/mutants that the script finds
 guess()
 {
-	local diff file test
+	local diff file test tests
 
 	rm -rf "$DIR/guess"
 	mkdir "$DIR/guess"
 	for diff in "$TOP"/series/mutants/*.diff; do
+		read -ra tests < <(sed -n 's/^Test: *//p;/^---/q' "$diff")
 		while read -r file; do
-			for test in $(tests_of "$diff"); do
+			for test in "${tests[@]}"; do
 				echo "$file:*" >>"$DIR/guess/$test.txt"
 			done
 		done < <(sed -n 's,^+++ b/\([^\t]*\).*,\1,p' "$diff")
@@ -477,11 +487,7 @@ run_random()
 		done
 		[ "$result" = SURVIVED ] || break
 	done 3< <(groups "${all[@]}")
-	if [ -n "$result" ]; then
-		record "$1" "$result"
-	else
-		report "$1" "the guest does not start, see ${DIR#"$TOP"/}/log/$1"
-	fi
+	record_verdict
 }
 
 if [ -n "$random" ]; then
@@ -490,22 +496,12 @@ if [ -n "$random" ]; then
 	make_random
 	mapfile -t mutants < <(cut -f 2 "$DIR/list")
 	for mutant in "${mutants[@]}"; do
-		case $(tail -n +2 "$DIR/results/$mutant" 2>/dev/null) in
-		found*) report "$mutant" "$(tail -n +2 "$DIR/results/$mutant")" ;;
-		*)
-			if [ "$(head -n 1 "$DIR/results/$mutant" 2>/dev/null)" = "$(stamp "$mutant")" ]; then
-				report "$mutant" "$(tail -n +2 "$DIR/results/$mutant")"
-			else
-				run_random "$mutant"
-			fi
-			;;
-		esac
+		known "$mutant" || run_random "$mutant"
 	done
 	for mutant in "${mutants[@]}"; do
 		! grep -qsx SURVIVED "$DIR/results/$mutant" || describe "$mutant"
 	done
-	printf '%d passed, %d failed\n' "$found" "$not_found"
-	[ "$not_found" -eq 0 ]
+	sum_up
 	exit
 fi
 
@@ -532,11 +528,7 @@ need_packages rsync patch
 sources_stamp=$(cd "$TOP" && sources | xargs -d '\n' sha256sum | sha256sum)
 todo=()
 for mutant in "${mutants[@]}"; do
-	if [ "$(head -n 1 "$DIR/results/$mutant" 2>/dev/null)" = "$(stamp "$mutant")" ]; then
-		report "$mutant" "$(tail -n +2 "$DIR/results/$mutant")"
-	else
-		todo+=("$mutant")
-	fi
+	known "$mutant" || todo+=("$mutant")
 done
 
 if [ ${#todo[@]} -gt 0 ]; then
@@ -559,5 +551,4 @@ if [ ${#todo[@]} -gt 0 ]; then
 		restore
 	done
 fi
-printf '%d passed, %d failed\n' "$found" "$not_found"
-[ "$not_found" -eq 0 ]
+sum_up
