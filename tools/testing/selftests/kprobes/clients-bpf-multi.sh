@@ -275,11 +275,10 @@ session_without_returns() {
 		"$(awk 'NR > 1 { n += $4 } END { print (NR > 1 ? n : "no pool") }' "$TMP/pools")" 0
 }
 
-# BPF_F_KPROBE_MULTI_RETURN is 1: a session's program does not run at entries, so it cannot leave
-# the returns out.
+# BPF_F_KPROBE_MULTI_RETURN is 1: a session's program runs at returns only.
 session_without_entries() {
 	addresses kp_cl_inner kp_cl_outer
-	linked -S -F 1 -v 1 "echo 300 >$CLIENTS/calls"
+	linked -S -F 1 "echo 300 >$CLIENTS/calls"
 	info_is 2 0
 	has 0 300 kp_cl_inner
 	has 1 300 kp_cl_outer
