@@ -409,15 +409,21 @@ static void kp_internal_given_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp_probe), -EINVAL);
 }
 
-static void kp_user_int3(struct kunit *test, unsigned long ip)
+/* If an int3 is handled as @wanted, the CPU must execute the text where the int3 was. */
+static void kp_raise_int3(struct kunit *test, unsigned long cs, unsigned long ip, int wanted)
 {
-	struct pt_regs regs = { .cs = __USER_CS, .ip = ip };
+	struct pt_regs regs = { .cs = cs, .ip = ip };
 	int handled;
 
 	scoped_guard(irqsave)
 		handled = kprobe_int3_handler(&regs);
-	KUNIT_EXPECT_EQ(test, handled, 0);
-	KUNIT_EXPECT_EQ(test, regs.ip, ip);
+	KUNIT_EXPECT_EQ(test, handled, wanted);
+	KUNIT_EXPECT_EQ(test, regs.ip, wanted ? ip - INT3_INSN_SIZE : ip);
+}
+
+static void kp_user_int3(struct kunit *test, unsigned long ip)
+{
+	kp_raise_int3(test, __USER_CS, ip, 0);
 }
 
 /*
@@ -440,14 +446,7 @@ static void kp_internal_user_int3(struct kunit *test)
 
 static void kp_kernel_int3(struct kunit *test, const u8 *addr, int wanted)
 {
-	unsigned long ip = (unsigned long)addr + INT3_INSN_SIZE;
-	struct pt_regs regs = { .cs = __KERNEL_CS, .ip = ip };
-	int handled;
-
-	scoped_guard(irqsave)
-		handled = kprobe_int3_handler(&regs);
-	KUNIT_EXPECT_EQ(test, handled, wanted);
-	KUNIT_EXPECT_EQ(test, regs.ip, wanted ? (unsigned long)addr : ip);
+	kp_raise_int3(test, __KERNEL_CS, (unsigned long)addr + INT3_INSN_SIZE, wanted);
 }
 
 /*
