@@ -245,6 +245,143 @@ static void kp_remove_twice(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, done, "the handler gave up %d times", i);
 }
 
+static struct {
+	struct irq_work work;
+	struct completion published;
+	struct task_struct *remover;
+	unsigned int cpu;
+	bool waits, hold;
+} kp_between;
+
+static void kp_between_published(struct irq_work *work)
+{
+	complete_all(&kp_between.published);
+}
+
+/*
+ * Handler of a probe at kvfree_call_rcu(), which unregister_kprobes() calls when it has published
+ * the new set of the first probepoint, and not yet that of the second
+ */
+static int kp_between_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == READ_ONCE(kp_between.remover))
+		irq_work_queue(&kp_between.work);
+	return 0;
+}
+
+KP_PLUS(, long, kp_remove_first, 1)
+
+static int kp_unregister_two(void)
+{
+	static struct kprobe first;
+	struct kprobe *two[] = { &first, &kp };
+	int ret;
+
+	first = (struct kprobe){
+		.addr = (kprobe_opcode_t *)kp_remove_first,
+		.pre_handler = kp_remove_pre,
+	};
+	ret = register_kprobe(&first) ?:
+	      set_cpus_allowed_ptr(current, cpumask_of(kp_between.cpu));
+	WRITE_ONCE(kp_between.remover, current);
+	unregister_kprobes(two, ARRAY_SIZE(two));
+	WRITE_ONCE(kp_between.remover, NULL);
+	return ret;
+}
+
+/*
+ * A task with a real-time priority that keeps the task which unregisters the probes from going on,
+ * for at most half a second: other tasks may need the CPU.
+ */
+static int kp_hold_remover(void)
+{
+	unsigned long end;
+	int ret = set_cpus_allowed_ptr(current, cpumask_of(kp_between.cpu));
+
+	sched_set_fifo(current);
+	WRITE_ONCE(kp_between.waits, true);
+	wait_for_completion(&kp_between.published);
+	for (end = jiffies + HZ / 2; READ_ONCE(kp_between.hold) && time_before(jiffies, end);)
+		cond_resched();
+	return ret;
+}
+
+static bool kp_between_try(struct kunit *test)
+{
+	struct kp_remover holder = {}, caller = {}, remover = {};
+	bool published, hit = false;
+	unsigned long end;
+
+	if (!kp_remove_has_jump()) {
+		kunit_mark_skipped(test, "the handler runs with interrupts off");
+		return true;
+	}
+	memset(&kp_handler, 0, sizeof(kp_handler));
+	kp_between.work = IRQ_WORK_INIT_HARD(kp_between_published);
+	init_completion(&kp_between.published);
+	kp_between.cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	kp_between.waits = false;
+	kp_between.hold = true;
+	kp_remover_start(test, &holder, kp_hold_remover);
+	while (!READ_ONCE(kp_between.waits))
+		schedule_timeout_uninterruptible(1);
+	kp_remover_settles(&holder);
+	kp_remover_start(test, &remover, kp_unregister_two);
+	published = wait_for_completion_timeout(&kp_between.published, 10 * HZ);
+	KUNIT_EXPECT_TRUE(test, published);
+	if (published) {
+		synchronize_rcu();
+		kp_remover_start(test, &caller, kp_call);
+		while (!READ_ONCE(kp_handler.entered) && !completion_done(&caller.done))
+			schedule_timeout_uninterruptible(1);
+		hit = READ_ONCE(kp_handler.entered);
+		WRITE_ONCE(kp_between.hold, false);
+		/* Give a call that does not wait for the handler the time to return. */
+		for (end = jiffies + HZ; hit && !completion_done(&remover.done) &&
+		     time_before(jiffies, end);)
+			schedule_timeout_uninterruptible(1);
+		/* Pairs with smp_load_acquire() in kp_handler_spins(). */
+		smp_store_release(&kp_handler.release, true);
+		kp_remover_join(test, &caller);
+	} else {
+		complete_all(&kp_between.published);
+	}
+	kp_remover_join(test, &remover);
+	kp_remover_join(test, &holder);
+	irq_work_sync(&kp_between.work);
+	KUNIT_EXPECT_FALSE(test, remover.early);
+	return !published || (hit && !kp_handler.gave_up);
+}
+
+/*
+ * The grace period that unregister_kprobes() waits for must begin after the last probepoint has
+ * changed. So end a grace period while it has changed one of two, and only then hit the other.
+ */
+static void kp_remove_between(struct kunit *test)
+{
+	static struct kprobe between;
+	bool done = false;
+	int i;
+
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "three tasks need a CPU each");
+	kp_removal = &kp_removals[1];
+	between = (struct kprobe){
+		.symbol_name = "kvfree_call_rcu",
+		.pre_handler = kp_between_pre,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&between), 0);
+	for (i = 0; i < 3 && !done; i++) {
+		int ret = kp_add();
+
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		done = ret || kp_between_try(test);
+		kp_unregister();
+	}
+	unregister_kprobe(&between);
+	KUNIT_EXPECT_TRUE_MSG(test, done, "the second probe was not hit in time, %d times", i);
+}
+
 /* notrace, so that probes are not ftrace-based: a hit executes or emulates an instruction. */
 KP_PLUS(notrace, long, kp_remove_hot, 1)
 
@@ -318,6 +455,7 @@ static void kp_remove_post(struct kunit *test)
 
 static struct kunit_case kp_remove_cases[] = {
 	KUNIT_CASE_PARAM(kp_remove_twice, kp_removal_gen_params),
+	KUNIT_CASE_SLOW(kp_remove_between),
 	KUNIT_CASE_SLOW(kp_remove_post),
 	{}
 };
