@@ -175,18 +175,21 @@ static unsigned long kprobe_filter_trampoline(const struct kprobe_filter *f)
 					      arch_kprobe_ftrace_trampoline();
 }
 
-/* Return: the bit of the filter that the probes in @set need; 0 if @set is empty. */
+/*
+ * Return: the bit of the filter that the probes in @set need; 0 if @set is empty. It is the same
+ * each time: do not read the post_handlers of the probes, which users may change.
+ */
 static u8 kprobe_filter_for(const struct probe_set *set)
 {
 	struct kprobe *const *all = set->probes + set->all;
-	unsigned int i;
 
-	for (i = 0; all[i]; i++)
-		if (all[i]->post_handler)
-			return BIT(FILTER_DIVERT);
-	if (i == 1 && kretprobe_is_simple(all[0]) && arch_kprobe_ftrace_return_trampoline())
+	if (set->probes[set->post])
+		return BIT(FILTER_DIVERT);
+	if (!all[0])
+		return 0;
+	if (!all[1] && kretprobe_is_simple(all[0]) && arch_kprobe_ftrace_return_trampoline())
 		return BIT(FILTER_RETURN);
-	return i ? BIT(FILTER_STAY) : 0;
+	return BIT(FILTER_STAY);
 }
 
 /*

@@ -243,7 +243,8 @@ static void probe_set_choose_post(struct probepoint *pp, struct probe_set *set)
 
 	if (post[0] && !post[1]) {
 		set->post_probe = post[0];
-		set->post_handler = READ_ONCE(post[0]->post_handler);
+		/* The user may have cleared it since it was found to be set. */
+		set->post_handler = READ_ONCE(post[0]->post_handler) ?: probe_set_no_post;
 	} else {
 		set->post_probe = &pp->kp;
 		set->post_handler = post[0] ? probe_set_multi_post : probe_set_no_post;
@@ -265,8 +266,8 @@ int probepoint_stage_set(struct probepoint *pp, gfp_t gfp)
 		nr += probe_set_calls(pp, p);
 	if (nr) {
 		/*
-		 * Each of the three lists has room for all probes: users may change the handlers of
-		 * a registered probe at any time.
+		 * Each of the three lists has room for all probes, however many handlers are set
+		 * when they are read below.
 		 */
 		set = kvzalloc(struct_size(set, probes, 3 * (nr + 1)), gfp);
 		if (!set)

@@ -118,6 +118,31 @@ KP_PRE_HANDLER(, kp_number_pre, to_kp_probe(p)->pre = ++kp_runs)
 KP_POST_HANDLER(, kp_number_post, to_kp_probe(p)->post = ++kp_runs)
 
 /*
+ * While a probe is registered, its pre_handler may be replaced. A post_handler that is set then is
+ * called after the probe was disabled and enabled.
+ */
+static void kp_handlers_late(struct kunit *test)
+{
+	long (*const targets[])(long arg) = { kp_target, kp_target_notrace };
+	struct kp_probe *probe;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(targets); i++) {
+		probe = kp_registered(test, targets[i]);
+		kp_settle(test, &probe->kp);
+		WRITE_ONCE(probe->kp.pre_handler, kp_number_pre);
+		kp_runs = 40;
+		KUNIT_EXPECT_EQ(test, targets[i](1), 2);
+		kp_expect_pre_post(test, probe, 41, 0);
+		WRITE_ONCE(probe->kp.post_handler, kp_number_post);
+		KUNIT_EXPECT_EQ(test, kp_disable(probe), 0);
+		KUNIT_EXPECT_EQ(test, kp_enable(test, probe), 0);
+		KUNIT_EXPECT_EQ(test, targets[i](1), 2);
+		kp_expect_pre_post(test, probe, 42, 43);
+	}
+}
+
+/*
  * A hit must call all pre_handlers, and then all post_handlers, each beginning with the probe that
  * was registered last. Disabling and enabling a probe must not change the order.
  */
@@ -245,6 +270,7 @@ static struct kunit_case kp_handlers_cases[] = {
 	KUNIT_CASE(kp_handlers_change_registers),
 	KUNIT_CASE(kp_handlers_divert),
 #endif
+	KUNIT_CASE(kp_handlers_late),
 	KUNIT_CASE(kp_handlers_order),
 	KUNIT_CASE(kp_handlers_post_joins),
 	KUNIT_CASE(kp_handlers_post_only),

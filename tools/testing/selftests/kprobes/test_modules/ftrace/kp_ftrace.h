@@ -68,6 +68,7 @@ void kp_ft_patched_before(struct kunit *test);
 void kp_ft_orders(struct kunit *test);
 void kp_ft_batch(struct kunit *test);
 void kp_ft_batch_refused(struct kunit *test);
+void kp_ft_late_post(struct kunit *test);
 void kp_ft_dead(struct kunit *test);
 
 /* kp_ftrace_returns.c */

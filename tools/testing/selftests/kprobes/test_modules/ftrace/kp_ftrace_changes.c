@@ -247,6 +247,45 @@ void kp_ft_batch_refused(struct kunit *test)
 	}
 }
 
+static struct kprobe *kp_ft_changed;
+
+static int __kprobes kp_ft_change_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (current == kp_ft_counted)
+		WRITE_ONCE(kp_ft_changed->post_handler, kp_ft_post);
+	return 0;
+}
+
+/*
+ * While a batch adds one address to the filter for post_handlers, a user sets a post_handler at
+ * another address of the batch. That must not count as added, or it would be in no filter.
+ */
+void kp_ft_late_post(struct kunit *test)
+{
+	static struct kprobe adds = {
+		.symbol_name = "ftrace_set_filter_ips",
+		.pre_handler = kp_ft_change_pre,
+	};
+	struct kp_probe *first = kp_new(test, kp_ft_other), *second = kp_new(test, kp_ft_target);
+	struct kp_probe *changed = kp_registered(test, kp_ft_target);
+	struct kprobe *kps[] = { &first->kp, &second->kp };
+
+	first->kp.post_handler = kp_ft_post;
+	kp_ft_changed = &changed->kp;
+	kp_kprobe_add(test, &adds);
+	kp_ft_counted = current;
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), 0);
+	kp_ft_counted = NULL;
+	kp_kprobe_del(test, &adds);
+	KUNIT_EXPECT_TRUE(test, changed->kp.post_handler == kp_ft_post);
+	changed->kp.post_handler = NULL;
+	kp_expect_call(test, first, kp_ft_other, 1);
+	kp_expect_call(test, second, kp_ft_target, 1);
+	kp_expect_hits(test, changed, 1);
+	unregister_kprobes(kps, 2);
+	kp_expect_call(test, changed, kp_ft_target, 2);
+}
+
 typedef void (*kp_ft_call_t)(void);
 
 static void kp_ft_revive(void *disabled)

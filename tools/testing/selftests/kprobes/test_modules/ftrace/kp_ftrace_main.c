@@ -320,6 +320,7 @@ static struct kunit_case kp_ft_cases[] = {
 	KUNIT_CASE(kp_ft_orders),
 	KUNIT_CASE(kp_ft_batch),
 	KUNIT_CASE(kp_ft_batch_refused),
+	KUNIT_CASE(kp_ft_late_post),
 	KUNIT_CASE(kp_ft_rcu_idle),
 	KUNIT_CASE(kp_ft_stacks),
 	KUNIT_CASE(kp_ft_return_orders),
