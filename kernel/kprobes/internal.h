@@ -389,6 +389,7 @@ void kretprobe_teardown(struct kretprobe *rp);
  * kprobe_ftrace_return_trampoline does.
  */
 int kretprobe_entry(struct kprobe *p, struct pt_regs *regs);
+void kretprobe_end_newer(struct llist_node *older);
 #endif
 
 #else /* !CONFIG_KRETPROBES */

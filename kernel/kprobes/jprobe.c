@@ -31,6 +31,11 @@
 /* register_jprobes() and unregister_jprobes() cast arrays of pointers to jprobes. */
 static_assert(offsetof(struct jprobe, kp) == 0);
 
+/* Do return probes have their own records of calls, and not those of rethook? */
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+#define TASK_HAS_INSTANCES
+#endif
+
 /* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */
 enum jprobe_misuse {
 	NO_JPROBE_RETURN,
@@ -43,6 +48,7 @@ enum jprobe_misuse {
  * @count: preempt_count
  * @flags: the interrupt flag, as local_save_flags() saves it
  * @rethooks: the first node on the task's list of rethook nodes
+ * @returns: the first on the task's list of instances of return probes
  */
 struct before_handler {
 	int count;
@@ -50,7 +56,19 @@ struct before_handler {
 #ifdef CONFIG_RETHOOK
 	struct llist_node *rethooks;
 #endif
+#ifdef TASK_HAS_INSTANCES
+	struct llist_node *returns;
+#endif
 };
+
+/* Give back the instances of calls that jprobe_return() dropped, see jprobe_drop_rethooks(). */
+static __always_inline void jprobe_drop_returns(const struct before_handler *before)
+{
+#ifdef TASK_HAS_INSTANCES
+	if (unlikely(READ_ONCE(current->kretprobe_instances.first) != before->returns))
+		kretprobe_end_newer(before->returns);
+#endif
+}
 
 /*
  * Recycle rethook nodes of calls that jprobe_return() dropped. These calls never return to
@@ -76,6 +94,9 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 	local_save_flags(before->flags);
 #ifdef CONFIG_RETHOOK
 	before->rethooks = current->rethooks.first;
+#endif
+#ifdef TASK_HAS_INSTANCES
+	before->returns = current->kretprobe_instances.first;
 #endif
 	/*
 	 * Calls that jprobe_return() drops never return, so they must not get onto the graph
@@ -113,6 +134,7 @@ void jprobe_restore_state(struct jprobe *jp, const struct before_handler *before
 {
 	unpause_graph_tracing();
 	jprobe_drop_rethooks(before);
+	jprobe_drop_returns(before);
 	if (unlikely(preempt_count() != before->count))
 		jprobe_restore_preempt_count(jp, before->count);
 	if (unlikely(irqs_disabled() != irqs_disabled_flags(before->flags)))

@@ -237,6 +237,19 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
+ * Was a call made before the one at the stack address @frame, and has not returned? Its entry may
+ * be recorded later nevertheless: do_int3(), whose calls may be tracked, is called for an entry that
+ * is reached by a breakpoint, and returns before that function does. Return: true if @ri is of a
+ * call further up the same stack.
+ */
+static __always_inline bool kretprobe_is_above(struct kretprobe_instance *ri, void *frame)
+{
+	unsigned long distance = kretprobe_unmarked(ri->fp) - frame;
+
+	return distance && distance < THREAD_SIZE;
+}
+
+/*
  * Return the address in the caller of the function. If ri->ret_addr is the trampoline of another
  * tracer, look the address up in the records of that tracer. If that tracer had in turn replaced
  * the address of our trampoline, the lookup goes on with the instances after the oldest one of this
@@ -276,6 +289,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 	struct llist_node *first = kretprobe_newest_call(), *last, *node;
 	struct kprobe **running = kprobe_running_ptr();
 	struct kprobe *outer = *running;
+	struct llist_node *above = NULL, *next;
 	struct kretprobe_instance *ri;
 	unsigned long addr;
 	void *fp;
@@ -310,7 +324,7 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 		if (handler && kretprobe_is_of_call(ri, fp)) {
 			WRITE_ONCE(*running, &rp->kp);
 			handler(ri, regs);
-		} else if (unlikely(!kretprobe_is_of_call(ri, fp))) {
+		} else if (unlikely(!kretprobe_is_of_call(ri, fp) && !kretprobe_is_above(ri, fp))) {
 			kretprobe_count_unreturned(ri);
 		}
 		if (node == last)
@@ -324,10 +338,19 @@ unsigned long __kprobes __kretprobe_trampoline_handler(struct pt_regs *regs, voi
 #else
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)addr);
 #endif
-	kretprobe_set_newest_call(last->next);
-	for (node = first; ; node = first) {
-		first = node->next;
-		kretprobe_end_call(kretprobe_node_instance(node));
+	/* Remove one after the other: an unwinder in an NMI must find those that stay. */
+	for (node = first; ; node = next) {
+		next = node->next;
+		ri = kretprobe_node_instance(node);
+		if (unlikely(kretprobe_is_above(ri, fp))) {
+			above = node;
+			continue;
+		}
+		if (unlikely(above))
+			WRITE_ONCE(above->next, next);
+		else
+			kretprobe_set_newest_call(next);
+		kretprobe_end_call(ri);
 		if (node == last)
 			break;
 	}
@@ -394,7 +417,7 @@ static __always_inline bool kretprobe_task_runs(struct task_struct *task)
 unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *frame,
 						struct llist_node **at)
 {
-	unsigned long passed = 0;
+	unsigned long passed = 0, earlier = 0;
 	struct llist_node *node;
 
 	if (kretprobe_task_runs(task))
@@ -407,12 +430,17 @@ unsigned long __kprobes kretprobe_find_ret_addr(struct task_struct *task, void *
 	for (; node; node = READ_ONCE(node->next)) {
 		struct kretprobe_instance *ri = kretprobe_node_instance(node);
 
-		if (passed++ < (unsigned long)*at || !kretprobe_is_oldest(ri, frame))
+		passed++;
+		if (!kretprobe_is_oldest(ri, frame))
 			continue;
-		*at = (struct llist_node *)passed;
-		return (unsigned long)ri->ret_addr;
+		if (passed > (unsigned long)*at) {
+			*at = (struct llist_node *)passed;
+			return (unsigned long)ri->ret_addr;
+		}
+		earlier = (unsigned long)ri->ret_addr;
 	}
-	return 0;
+	/* A call further up the stack may have been recorded later, see kretprobe_is_above(). */
+	return earlier;
 }
 EXPORT_SYMBOL_IF_KUNIT(kretprobe_find_ret_addr);
 
@@ -432,6 +460,22 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 	return kretprobe_real_address(ri);
 }
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
+
+/*
+ * End the current task's calls that are newer than the one of @older, or all if @older is NULL. They
+ * will never return. Preemption is disabled.
+ */
+void __kprobes kretprobe_end_newer(struct llist_node *older)
+{
+	struct llist_node *node;
+
+	/* Interrupts add instances, but remove them before they return. */
+	while ((node = kretprobe_newest_call()) != older) {
+		kretprobe_set_newest_call(node->next);
+		kretprobe_count_unreturned(kretprobe_node_instance(node));
+		kretprobe_end_call(kretprobe_node_instance(node));
+	}
+}
 
 /*
  * Give back the instances of a task whose calls will never return, and count these calls. The slow

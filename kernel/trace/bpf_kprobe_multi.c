@@ -26,8 +26,10 @@ static void kprobe_multi_entry(unsigned long ip, unsigned long parent_ip, struct
 	kprobe_multi_leave();
 }
 
-static void kprobe_multi_session_entry(unsigned long ip, unsigned long parent_ip,
-				       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+/* A return probe here would record the call of this function before the one that it tracks. */
+static void __kprobes
+kprobe_multi_session_entry(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct kprobe_multi *km = container_of(ops, struct kprobe_multi, ops);
 	struct pt_regs *regs = ftrace_get_regs(fregs);

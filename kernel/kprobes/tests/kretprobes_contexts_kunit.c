@@ -56,6 +56,46 @@ static void kp_ret_contexts_handler_hits_itself(struct kunit *test)
 
 #ifdef CONFIG_X86
 
+static struct kp_probe *kp_ret_above_probe;
+
+noinline long kp_ret_records(struct pt_regs *regs);
+noinline long kp_ret_records(struct pt_regs *regs)
+{
+	guard(preempt)();
+	return kp_ret_above_probe->kp.pre_handler(&kp_ret_above_probe->kp, regs);
+}
+
+noinline long kp_ret_above(long arg);
+noinline long kp_ret_above(long arg)
+{
+	/* As after a breakpoint at the entry: sp is the stack slot of the return address. */
+	struct pt_regs regs = { .sp = (unsigned long)__builtin_dwarf_cfa() - sizeof(long) };
+
+	if (kp_ret_records(&regs))
+		return -1;
+	barrier();
+	return arg + 1;
+}
+
+/*
+ * A function whose return is tracked, as do_int3() may be, records the entry of a call that is
+ * further up the stack. So the call whose record is newer returns later.
+ */
+static void kp_ret_contexts_above(struct kunit *test)
+{
+	struct kp_probe *records = kp_registered(test, kp_ret_records);
+	int i;
+
+	kp_ret_may_be_fatal(test);
+	kp_ret_above_probe = kp_registered(test, kp_ret_target);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, kp_ret_above(1), 2);
+		kp_expect_counts(test, records, i, i);
+		kp_expect_counts(test, kp_ret_above_probe, i, i);
+		KUNIT_EXPECT_EQ(test, kp_ret_above_probe->value, 2);
+	}
+}
+
 static void kp_ret_interrupted_function(long data)
 {
 	kp_interrupt_self();
@@ -95,6 +135,7 @@ static struct kunit_case kp_ret_contexts_cases[] = {
 	KUNIT_CASE_PARAM(kp_ret_contexts_handler_hits_itself, kp_context_gen_params),
 #ifdef CONFIG_X86
 	KP_CASES_INTERRUPTS,
+	KUNIT_CASE(kp_ret_contexts_above),
 	KUNIT_CASE_PARAM(kp_ret_contexts_irq_over_function, kp_context_gen_params),
 	KUNIT_CASE_PARAM(kp_ret_contexts_nmi_over_function, kp_context_gen_params),
 #endif

@@ -361,6 +361,21 @@ switch_to() {
 	lines_are "hits of __switch_to" "$TMP/linked" '^cookie 0 count [1-9]' 1
 }
 
+# The handler of a jprobe and a function that it calls never return. A link that tracks both must not
+# keep instances for these calls while the task, which runs many of them, goes on.
+in_jprobe() {
+	modprobe -nq jprobes_kunit || skip_case "no jprobes in this kernel" || return 0
+	load jprobes_kunit
+	read_symbols
+	addresses kp_jp_handler kp_jp_return_from_within
+	all_empty
+	change "$BOUND" 16
+	linked -S "echo 1 >$DEBUGFS/kunit/jprobes_drops/run"
+	at_least "calls" "$(linked_hits)" 1000
+	lines_are "missed calls" "$TMP/linked" '^link 2 missed 0$' 1
+	unload jprobes_kunit
+}
+
 load_sleepers() {
 	load kp_ret_pool
 	read_symbols
@@ -750,6 +765,12 @@ waits_for_module() {
 	lines_are "address" "$TMP/linked" \
 		"^at 1 $(awk '$3 == "kp_cl_inner" { print $1 }' "$TMP/symbols")$" 1
 	list_is_empty
+	# A name without a module does not wait, and may be one of a module that is unloaded.
+	echo kp_cl_inner >"$TMP/list"
+	linked -w 'rmmod kp_clients'
+	lines_are "address when the module is gone" "$TMP/linked" '^at 0 0$' 1
+	load kp_clients
+	read_symbols
 	# The module is loaded, but has no such function.
 	echo kp_clients:kp_cl_none >"$TMP/list"
 	refused 'No such file' -w
@@ -914,7 +935,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 36
+ktap_set_plan 37
 check "calls, returns and sessions" calls_and_returns
 check "sessions without returns" session_without_returns
 check "sessions without entries" session_without_entries
@@ -922,6 +943,7 @@ check_if own_links "calls in interrupts" in_contexts
 check_if own_links "calls where RCU does not watch" rcu_does_not_watch
 check_if own_links "addresses inside ftrace's call" inside_the_call
 check_if own_links "__switch_to" switch_to
+check_if own_links "calls that a jprobe drops" in_jprobe
 check_if own_links "600 calls at once" crowded
 check_if own_links "no memory for more calls" without_instances
 check_if own_links "a link is closed while calls are under way" closed_meanwhile
