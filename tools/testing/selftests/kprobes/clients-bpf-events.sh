@@ -6,6 +6,7 @@
 
 . "$(dirname "$0")/functions-clients.sh"
 
+MISSED=/sys/module/kp_missed/parameters
 BPF_PROBE=$TOPIC_DIR/bpf_probe
 
 # counted WHAT COUNT SUM: checks that bpf_probe has printed these results to $TMP/WHAT
@@ -67,6 +68,17 @@ overrides() {
 # Only functions marked by ALLOW_ERROR_INJECTION() can be overridden.
 override_refused() {
 	must_fail "$BPF_PROBE" -e 12 -f 0 kp_cl_inner : 2>"$TMP/refused"
+	lines_are "what is refused" "$TMP/refused" 'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1
+}
+
+can_override_waiting() {
+	can_override && [ -e /sys/bus/event_source/devices/kprobe/format/wait ]
+}
+
+# If an event waits for its module, the function in the next module of that name may be another one.
+override_waits() {
+	run traced "$BPF_PROBE" -w kp_clients:kp_cl_failable "echo 100 >$CLIENTS/failable"
+	must_fail "$BPF_PROBE" -w -e 12 -f 40 kp_clients:kp_cl_failable : 2>"$TMP/refused"
 	lines_are "what is refused" "$TMP/refused" 'PERF_EVENT_IOC_SET_BPF: Invalid argument' 1
 }
 
@@ -244,6 +256,25 @@ nested_events() {
 	! has_jumps || nests_by p $INSIDE 1
 }
 
+# Hits that handlers cause must not be missed after the module of the event was loaded again, either.
+# A handler of kp_missed calls the function three times, and then it is called once more.
+nested_again() {
+	load kp_missed
+	event_on "p:nested kp_missed:kp_missed_target"
+	for time in first second; do
+		before=$(event_hits nested)
+		put $MISSED/run nested
+		put $MISSED/run end
+		equal "hits, the $time time" \
+			$(($(event_hits nested) - before)) 4
+		unload kp_missed
+		load kp_missed
+	done
+	equal "missed" "$(event_profile nested | cut -d' ' -f2)" 0
+	event_off nested
+	unload kp_missed
+}
+
 # An event that reads a string calls this function. If a second event or a program is on the
 # function, it must be called for the hits that this causes. If the second event reads a string as
 # well, it hits its own probe: such a hit must be missed.
@@ -276,7 +307,7 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 [ -e /sys/bus/event_source/devices/kprobe ] || skip_topic "CONFIG_PERF_EVENTS is needed"
 load kp_clients
-ktap_set_plan 22
+ktap_set_plan 24
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # At the second instruction, the first argument is still in its register.
@@ -285,6 +316,7 @@ check "several at one entry" together
 check "the function's address" function_known
 check_if can_override "override" overrides
 check_if can_override "override of a function that is not to fail is refused" override_refused
+check_if can_override_waiting "override of an event that waits is refused" override_waits
 check "perf's records of what programs return" records
 check "runs that the kernel counts" statistics
 check "runs missed during another program's bpf()" missed
@@ -296,6 +328,7 @@ check_if own_kprobes "helpers in all contexts, by breakpoints" helpers_at_breakp
 check_if has_jumps "helpers in all contexts, by jumps" helpers_by jump 1 1
 check "sleepable programs are refused" sleepable_refused
 check_if nests "an event on what a program calls" nested_events
+check_if nests "the same, when its module was loaded again" nested_again
 check_if nests "an event and a program on what an event calls" in_events
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients

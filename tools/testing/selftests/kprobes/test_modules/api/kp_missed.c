@@ -69,6 +69,8 @@ static int kp_missed_hit_outer(void)
 
 	kp.outer.addr = kp_entry(kp_missed_caller);
 	kp.outer.pre_handler = kp_missed_call;
+	/* An event at the function, which has this flag, too, must see the nested hits. */
+	kp.outer.flags = KPROBE_FLAG_NEST;
 	ret = register_kprobe(&kp.outer);
 	if (!ret)
 		kp_missed_caller();
