@@ -305,7 +305,8 @@ void probepoint_kill(struct probepoint *pp)
 	probepoint_set_state(pp, PROBEPOINT_GONE);
 	pp->text_going = false;
 	probepoint_unpublish(pp);
-	list_for_each_entry_safe(p, next, &pp->probes, list) {
+	/* Begin with the oldest: those that wait are attached again in the order of their list. */
+	list_for_each_entry_safe_reverse(p, next, &pp->probes, list) {
 		if (kprobe_should_wait(p, KPROBE_REASON_MODULE_GOING)) {
 			list_del(&p->list);
 			kprobe_waiting_add(p);

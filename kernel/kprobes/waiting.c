@@ -140,6 +140,7 @@ static unsigned int waiting_register_first(const struct module *mod, unsigned in
 			break;
 		if (waiting_is_for(p, mod))
 			kps[nr++] = p;
+		cond_resched();
 	}
 	if (!nr || !waiting_register(kps, nr) || nr == 1)
 		return nr;
@@ -158,9 +159,12 @@ static int kprobe_waiting_notify(struct notifier_block *nb, unsigned long state,
 
 	if (state != MODULE_STATE_COMING)
 		return NOTIFY_OK;
-	scoped_guard(mutex, &kprobe_mutex)
-		list_for_each_entry(p, &kprobe_waiting.probes, list)
+	scoped_guard(mutex, &kprobe_mutex) {
+		list_for_each_entry(p, &kprobe_waiting.probes, list) {
 			left += waiting_is_for(p, mod);
+			cond_resched();
+		}
+	}
 	/*
 	 * While kprobe_mutex is released, other callers may unregister probes. Then @left is too
 	 * high, and some refused probes, at the end of the list, are tried again.

@@ -119,6 +119,21 @@ return_waits() {
 	list_is_empty
 }
 
+# Each time that the module is loaded, probes at one address must have the order in which they were
+# registered: the last one is the first to be called, and the first in the list.
+keeps_order() {
+	unload kp_target
+	ctl_add "0 kp_target:kp_tgt_function wait" "1 kp_target:kp_tgt_function wait return"
+	for time in first second third; do
+		load kp_target
+		equal "types, the $time time" "$(awk '{ print $2 }' $KPROBES/list | paste -sd' ')" \
+			"r k"
+		unload kp_target
+	done
+	ctl_del 0 1
+	load kp_target
+}
+
 # refuses_plain: are kprobe events refused in kp_tgt_plain, which ftrace does not know?
 refuses_plain() {
 	is_x86 && has_symbol kprobe_events_refuse
@@ -192,7 +207,7 @@ many_wait() {
 
 setup
 [ -e $KPROBES/explain ] || skip_topic "this kernel has no probes that wait"
-ktap_set_plan 11
+ktap_set_plan 12
 load kp_ctl
 check "probes that have no module to wait for" waits_for_nothing_else
 check "they are hit from the init function on" begins_before_init
@@ -201,6 +216,7 @@ check "they are disabled and enabled while they wait" changes_while_waiting
 check "they are unregistered while they wait" ends_while_waiting
 check "the module is there already" needs_no_wait
 check "return probes" return_waits
+check "they keep their order" keeps_order
 check "probes that are refused what events are" event_waits
 check_if can_lock "the kernel is locked down while they wait" event_waits_locked
 check "many of one module" many_wait kp_tgt_function
