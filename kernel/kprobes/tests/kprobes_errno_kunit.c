@@ -46,6 +46,7 @@ static const struct kp_marked {
 #define KP_MARKED(fn)	{ #fn, fn }
 	KP_MARKED(kp_target_nokprobe),
 	KP_MARKED(kp_target_noinstr),
+	KP_MARKED(kp_target_cpuidle),
 	KP_MARKED(kp_target_kprobes),
 	KP_MARKED(kp_target_kprobes_named),
 	KP_MARKED(kp_target_kprobes_after),

@@ -118,6 +118,7 @@ extern const u32 kp_row_bounds[2];
 /* Functions that must not be probed. */
 long kp_target_nokprobe(long arg);
 long kp_target_noinstr(long arg);
+long kp_target_cpuidle(long arg);
 long kp_target_kprobes(long arg);
 long kp_target_kprobes_named(long arg);
 long kp_target_kprobes_after(long arg);

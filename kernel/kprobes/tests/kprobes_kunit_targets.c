@@ -15,6 +15,7 @@ KP_PLUS_ONE(notrace, kp_target_notrace)
 KP_PLUS_ONE(, kp_target_nokprobe)
 NOKPROBE_SYMBOL(kp_target_nokprobe);
 KP_PLUS_ONE(noinstr, kp_target_noinstr)
+KP_PLUS_ONE(__cpuidle, kp_target_cpuidle)
 KP_PLUS_ONE(__kprobes, kp_target_kprobes)
 /* Blacklisted twice: by NOKPROBE_SYMBOL(), and by being in the text section of __kprobes */
 KP_PLUS_ONE(__kprobes, kp_target_kprobes_named)
