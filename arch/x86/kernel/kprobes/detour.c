@@ -198,6 +198,7 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 	unsigned long addr = (unsigned long)pp->addr, target;
 	unsigned int done = 0, len = KPROBE_SLOT_CODE;
 	struct insn insn;
+	bool dead = false;
 	int ret;
 
 	map->nr = 0;
@@ -207,6 +208,10 @@ static int detour_fill(struct probepoint *pp, u8 *buf, unsigned long slot, const
 		len += ret;
 		if (insn_decode(&insn, original + done, dcr_size - done, INSN_MODE_KERN))
 			return -EILSEQ;
+		/* A debugger may have set a breakpoint since arch_check_jumps(). */
+		if (original[done] == INT3_INSN_OPCODE && !dead)
+			return -EOPNOTSUPP;
+		dead = x86_insn_is_end(&insn, original + done, dead);
 		/* The longest copy, a call for post_handlers and the jump back must still fit. */
 		if (len + MAX_INSN_SIZE + 2 * JMP32_INSN_SIZE > KPROBE_DETOUR_END)
 			return -ENOSPC;
@@ -295,7 +300,8 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	x86_kprobe_write_slot(slot, buf);
 
 	memcpy(detour->covered, original, sizeof(detour->covered));
-	WRITE_ONCE(detour->text, slot);
+	/* Publish covered[] before its use. Pairs with the read in x86_kprobe_restore_original(). */
+	smp_store_release(&detour->text, slot);
 	x86_kprobe_choose_exec(pp);
 	return 0;
 }
@@ -541,6 +547,8 @@ bool arch_post_is_empty(kprobe_post_handler_t post)
  */
 bool is_kprobe_optinsn_slot(unsigned long addr)
 {
+	/* RCU frees the page. */
+	guard(preempt_notrace)();
 	return probepoint_of_insn_slot(addr) && kprobe_detour_map(addr);
 }
 EXPORT_SYMBOL_IF_KUNIT(is_kprobe_optinsn_slot);

@@ -132,7 +132,8 @@ void __kprobes x86_kprobe_restore_original(u8 *buf, unsigned long addr)
 	for (i = 1; !pp && i < KPROBE_JUMP_SIZE; i++) {
 		struct probepoint *before = get_probepoint((void *)(addr - i));
 
-		if (before && READ_ONCE(before->arch.detour.text))
+		/* Pairs with smp_store_release() in arch_prepare_detour(). */
+		if (before && smp_load_acquire(&before->arch.detour.text))
 			memcpy(buf, before->arch.detour.covered + i, KPROBE_JUMP_SIZE - i);
 	}
 	if (pp)

@@ -346,6 +346,42 @@ static void kp_opt_with_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }
 
+static __nocfi void kp_opt_poke(struct kunit *test, u8 *addr, u8 byte)
+{
+	void *(*poke)(void *addr, const void *opcode, size_t len) = kp_function(test, "text_poke");
+	void (*sync)(void) = kp_function(test, "text_poke_sync");
+	struct mutex *mutex = kp_find_symbol("text_mutex");
+
+	KUNIT_ASSERT_NOT_NULL(test, mutex);
+	mutex_lock(mutex);
+	poke(addr, &byte, 1);
+	sync();
+	mutex_unlock(mutex);
+}
+
+/*
+ * A debugger sets a breakpoint after the instructions were found to be movable, while there is no
+ * jump: no jump may be written over it, and no detour buffer may have a copy of it.
+ */
+static void kp_opt_breakpoint_since(struct kunit *test)
+{
+	u8 *insn = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
+	struct kp_probe *probe = kp_opt_jump(test, insn - 1, false);
+	u8 opcode;
+
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&probe->kp), 0);
+	opcode = kp_byte_at(insn);
+	kp_opt_poke(test, insn, INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	kp_opt_stays_int3(test, probe);
+	KUNIT_EXPECT_EQ(test, kp_byte_at(insn), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&probe->kp), 0);
+	kp_opt_poke(test, insn, opcode);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	kp_opt_becomes_jump(test, probe);
+	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
+}
+
 /*
  * kprobes has its own list of what the kernel patches
  * in its text. It must agree with the kernel's tables.
@@ -384,6 +420,7 @@ static struct kunit_case kp_opt_safety_cases[] = {
 	KUNIT_CASE(kp_opt_one_search),
 	KUNIT_CASE(kp_opt_hidden_address),
 	KUNIT_CASE(kp_opt_with_debugger),
+	KUNIT_CASE(kp_opt_breakpoint_since),
 	{}
 };
 
