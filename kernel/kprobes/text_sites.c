@@ -194,9 +194,10 @@ static enum kprobe_reason text_site_find_module(const struct module *mod, unsign
 
 		/*
 		 * jump_entry_size() may decode the instruction, which is too slow to do for each
-		 * entry: first test with the maximum size.
+		 * entry, and may crash if that was in init text and is freed: first test with the
+		 * maximum size, and then whether the module still has the text.
 		 */
-		if (site + SIZE_MASK > start && site < end &&
+		if (site + SIZE_MASK > start && site < end && within_module(site, mod) &&
 		    text_site_overlaps(start, end, site, jump_entry_size(e), where))
 			return KPROBE_REASON_JUMP_LABEL;
 	}
