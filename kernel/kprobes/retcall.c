@@ -238,9 +238,9 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 
 /*
  * Was a call made before the one at the stack address @frame, and has not returned? Its entry may
- * be recorded later nevertheless: do_int3(), whose calls may be tracked, is called for an entry that
- * is reached by a breakpoint, and returns before that function does. Return: true if @ri is of a
- * call further up the same stack.
+ * be recorded later nevertheless: do_int3(), whose calls may be tracked, is called for an entry
+ * that is reached by a breakpoint, and returns before that function does. Return: true if @ri is
+ * of a call further up the same stack.
  */
 static __always_inline bool kretprobe_is_above(struct kretprobe_instance *ri, void *frame)
 {
@@ -462,8 +462,8 @@ unsigned long __kprobes get_kretprobe_retaddr(struct kretprobe_instance *ri)
 EXPORT_SYMBOL_GPL(get_kretprobe_retaddr);
 
 /*
- * End the current task's calls that are newer than the one of @older, or all if @older is NULL. They
- * will never return. Preemption is disabled.
+ * End the current task's calls that are newer than the one of @older, or all if @older is NULL.
+ * They will never return. Preemption is disabled.
  */
 void __kprobes kretprobe_end_newer(struct llist_node *older)
 {

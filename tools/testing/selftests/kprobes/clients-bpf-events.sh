@@ -256,7 +256,7 @@ nested_events() {
 	! has_jumps || nests_by p $INSIDE 1
 }
 
-# Hits that handlers cause must not be missed after the module of the event was loaded again, either.
+# Hits that handlers cause must not be missed after the module of the event was loaded again.
 # A handler of kp_missed calls the function three times, and then it is called once more.
 nested_again() {
 	load kp_missed

@@ -361,8 +361,8 @@ switch_to() {
 	lines_are "hits of __switch_to" "$TMP/linked" '^cookie 0 count [1-9]' 1
 }
 
-# The handler of a jprobe and a function that it calls never return. A link that tracks both must not
-# keep instances for these calls while the task, which runs many of them, goes on.
+# The handler of a jprobe and a function that it calls never return. A link that tracks both must
+# not keep instances for these calls while the task, which makes many of them, goes on.
 in_jprobe() {
 	modprobe -nq jprobes_kunit || skip_case "no jprobes in this kernel" || return 0
 	load jprobes_kunit
