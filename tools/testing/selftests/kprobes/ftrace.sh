@@ -129,7 +129,7 @@ fi
 # The suites of kp_ftrace run on x86 only: their functions are x86 assembly.
 if is_x86; then
 	traced_suites
-	report_planned 38 kprobes_api kprobes_handlers
+	report_planned 40 kprobes_api kprobes_handlers
 	suite 0
 	suite 1
 else

@@ -352,7 +352,8 @@ traced() {
 # with the whole pool.
 isolated_is_left_alone() {
 	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
-	put $TRACEFS/trace ''
+	# An oops of an earlier test may have stopped the ring buffer.
+	put_in $TRACEFS tracing_on=1 trace=
 	for name in pool_grow_all pool_shrink_all pool_flush_cache; do
 		event_on "p:$name $name"
 	done
@@ -378,7 +379,8 @@ isolated_is_left_alone() {
 # end a task.
 grows_gently() {
 	set_to registered 0 && set_to data_size 4096 && registered_alone || return 1
-	put $TRACEFS/trace ''
+	# An oops of an earlier test may have stopped the ring buffer.
+	put_in $TRACEFS tracing_on=1 trace=
 	put_in $KMALLOC filter='bytes_req > 16384' enable=1
 	has_grown=1
 	grown_to $crowd || has_grown=0

@@ -291,10 +291,19 @@ static __nocfi int kp_opt_remove_break(void *addr)
 	return kp_debugger.deactivate() ?: kp_debugger.remove((unsigned long)addr);
 }
 
+/* Hide from kprobes that this module loads the address: no jump may overwrite such an address. */
+static u8 *kp_opt_debugged_insn(void)
+{
+	u8 *entry = kp_opt_entry(kp_opt_debugged);
+
+	OPTIMIZER_HIDE_VAR(entry);
+	return entry + KP_DEBUGGED_INSN;
+}
+
 static void kp_opt_break(void *unused)
 {
 	int (*fn)(void *addr) = kp_debugger.is_set ? kp_opt_remove_break : kp_opt_set_break;
-	void *addr = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
+	void *addr = kp_opt_debugged_insn();
 	int tries = 100;
 
 	/* kgdb returns an error while other code holds text_mutex: retry. */
@@ -365,7 +374,7 @@ static __nocfi void kp_opt_poke(struct kunit *test, u8 *addr, u8 byte)
  */
 static void kp_opt_breakpoint_since(struct kunit *test)
 {
-	u8 *insn = kp_opt_entry(kp_opt_debugged) + KP_DEBUGGED_INSN;
+	u8 *insn = kp_opt_debugged_insn();
 	struct kp_probe *probe = kp_opt_jump(test, insn - 1, false);
 	u8 opcode;
 
