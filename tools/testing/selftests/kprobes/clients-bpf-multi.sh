@@ -371,6 +371,7 @@ in_jprobe() {
 	all_empty
 	change "$BOUND" 16
 	linked -S "echo 1 >$DEBUGFS/kunit/jprobes_drops/run"
+	put_back "$BOUND"
 	at_least "calls" "$(linked_hits)" 1000
 	lines_are "missed calls" "$TMP/linked" '^link 2 missed 0$' 1
 	unload jprobes_kunit
