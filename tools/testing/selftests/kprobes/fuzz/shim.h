@@ -48,6 +48,7 @@ typedef long long s64, __s64;
 #define barrier()		__asm__ __volatile__("" : : : "memory")
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define smp_store_release(p, v)	do { barrier(); *(p) = (v); } while (0)
+#define smp_load_acquire(p)	({ __typeof__(*(p)) _v = READ_ONCE(*(p)); barrier(); _v; })
 #define OPTIMIZER_HIDE_VAR(x)	__asm__("" : "+r" (x))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BUILD_BUG()		__builtin_trap()
