@@ -69,7 +69,9 @@ noinline long kp_ret_above(long arg);
 noinline long kp_ret_above(long arg)
 {
 	/* As after a breakpoint at the entry: sp is the stack slot of the return address. */
-	struct pt_regs regs = { .sp = (unsigned long)__builtin_dwarf_cfa() - sizeof(long) };
+	struct pt_regs regs = {
+		.sp = (unsigned long)((unsigned long *)__builtin_frame_address(0) + 1),
+	};
 
 	if (kp_ret_records(&regs))
 		return -1;

@@ -300,7 +300,7 @@ int arch_prepare_detour(struct probepoint *pp, unsigned int dcr_size, bool post)
 	x86_kprobe_write_slot(slot, buf);
 
 	memcpy(detour->covered, original, sizeof(detour->covered));
-	/* Publish covered[] before its use. Pairs with the read in x86_kprobe_restore_original(). */
+	/* Publish covered[] before @text. Pairs with x86_kprobe_restore_original(). */
 	smp_store_release(&detour->text, slot);
 	x86_kprobe_choose_exec(pp);
 	return 0;

@@ -355,10 +355,12 @@ static void kp_opt_with_debugger(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_run_code(kp_opt_debugged, 0), 0x12345678);
 }
 
+typedef void (*kp_opt_sync_t)(void);
+
 static __nocfi void kp_opt_poke(struct kunit *test, u8 *addr, u8 byte)
 {
 	void *(*poke)(void *addr, const void *opcode, size_t len) = kp_function(test, "text_poke");
-	void (*sync)(void) = kp_function(test, "text_poke_sync");
+	kp_opt_sync_t sync = kp_function(test, "text_poke_sync");
 	struct mutex *mutex = kp_find_symbol("text_mutex");
 
 	KUNIT_ASSERT_NOT_NULL(test, mutex);
