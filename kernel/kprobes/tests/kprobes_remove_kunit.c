@@ -290,8 +290,8 @@ static int kp_unregister_two(void)
 }
 
 /*
- * A task with a real-time priority that keeps the task which unregisters the probes from going on,
- * for at most half a second: other tasks may need the CPU.
+ * A task with a real-time priority that keeps the task which unregisters the probes from going on.
+ * After 0.95 s, the scheduler would let other tasks run.
  */
 static int kp_hold_remover(void)
 {
@@ -301,7 +301,7 @@ static int kp_hold_remover(void)
 	sched_set_fifo(current);
 	WRITE_ONCE(kp_between.waits, true);
 	wait_for_completion(&kp_between.published);
-	for (end = jiffies + HZ / 2; READ_ONCE(kp_between.hold) && time_before(jiffies, end);)
+	for (end = jiffies + HZ * 9 / 10; READ_ONCE(kp_between.hold) && time_before(jiffies, end);)
 		cond_resched();
 	return ret;
 }
@@ -371,7 +371,8 @@ static void kp_remove_between(struct kunit *test)
 		.pre_handler = kp_between_pre,
 	};
 	KUNIT_ASSERT_EQ(test, register_kprobe(&between), 0);
-	for (i = 0; i < 3 && !done; i++) {
+	/* On a slow machine, the grace period may take longer than the task can be kept. */
+	for (i = 0; i < 20 && !done; i++) {
 		int ret = kp_add();
 
 		KUNIT_EXPECT_EQ(test, ret, 0);
