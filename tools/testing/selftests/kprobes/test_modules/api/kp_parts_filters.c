@@ -47,22 +47,29 @@ static int kp_unregister_function(struct ftrace_ops *ops)
 #include "../ftrace.c"
 
 /*
- * Return a set of @nr probes. Its three lists all start at index 0, as @post and @all are 0. The
- * tested code reads only the third list, which must have all probes.
+ * Return a set of @nr probes. The tested code reads only its last two lists: those with a
+ * post_handler, which begin at index 0, and all.
  */
 static struct probe_set *kp_filters_set(struct kunit *test, struct kprobe *kp, unsigned int nr)
 {
 	struct probe_set *set;
+	unsigned int i, post = 0;
 
-	set = kp_zalloc(test, struct_size(set, probes, nr + 1));
-	while (nr--)
-		set->probes[nr] = &kp[nr];
+	set = kp_zalloc(test, struct_size(set, probes, 2 * (nr + 1)));
+	set->all = nr + 1;
+	for (i = 0; i < nr; i++) {
+		if (kp[i].post_handler)
+			set->probes[post++] = &kp[i];
+		set->probes[set->all + i] = &kp[i];
+	}
 	return set;
 }
 
-/* Change the probes of @pp as a batch does. */
-static void kp_filters_change(struct kunit *test, struct probepoint *pp, struct probe_set *set)
+/* Change the probes of @pp to the first @nr of @kp, as a batch does. */
+static void kp_filters_change(struct kunit *test, struct probepoint *pp, struct kprobe *kp,
+			      unsigned int nr)
 {
+	struct probe_set *set = kp_filters_set(test, kp, nr);
 	LIST_HEAD(changes);
 
 	guard(mutex)(&kp_filters_mutex);
@@ -81,15 +88,11 @@ static void kp_filters_stay(struct kunit *test)
 {
 	struct kprobe kp[2] = {};
 	struct probepoint *pp = kp_zalloc(test, sizeof(*pp));
-	struct probe_set *none, *one, *both;
 	int post;
 
-	none = kp_filters_set(test, kp, 0);
-	one = kp_filters_set(test, kp, 1);
-	both = kp_filters_set(test, kp, 2);
 	pp->addr = (void *)kp_filters_post;
 	pp->kp.flags = KPROBE_FLAG_FTRACE;
-	pp->set = (void __rcu __force *)none;
+	pp->set = (void __rcu __force *)kp_filters_set(test, kp, 0);
 	/*
 	 * Of two probes at an address, the older one (@post
 	 * is 0) or the newer one has a post_handler.
@@ -101,20 +104,20 @@ static void kp_filters_stay(struct kunit *test)
 		kp_removed = 0;
 		kp[post].post_handler = kp_filters_post;
 		kp[!post].post_handler = NULL;
-		kp_filters_change(test, pp, one);
+		kp_filters_change(test, pp, kp, 1);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
-		kp_filters_change(test, pp, both);
+		kp_filters_change(test, pp, kp, 2);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
 		/*
 		 * Unregister the older probe: the post_handlers
 		 * are swapped, so kp[0] stands for the newer one.
 		 */
 		swap(kp[0].post_handler, kp[1].post_handler);
-		kp_filters_change(test, pp, one);
+		kp_filters_change(test, pp, kp, 1);
 		KUNIT_EXPECT_EQ(test, pp->filters, first);
 		KUNIT_EXPECT_EQ(test, kp_added, 1);
 		KUNIT_EXPECT_EQ(test, kp_removed, 0);
-		kp_filters_change(test, pp, none);
+		kp_filters_change(test, pp, kp, 0);
 		KUNIT_EXPECT_EQ(test, pp->filters, 0);
 		KUNIT_EXPECT_EQ(test, kp_removed, 1);
 		KUNIT_EXPECT_EQ(test, pp->state, PROBEPOINT_DISARMED);
