@@ -237,10 +237,10 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 }
 
 /*
- * Was a call made before the one at the stack address @frame, and has not returned? Its entry may
- * be recorded later nevertheless: do_int3(), whose calls may be tracked, is called for an entry
- * that is reached by a breakpoint, and returns before that function does. Return: true if @ri is
- * of a call further up the same stack.
+ * Is @ri of a call further up the same stack than the call at the stack address @frame? Such a call
+ * returns later, but its record may be the newer one. For example, if the entry of a return probe
+ * is reached by a breakpoint, do_int3() records the call of the probed function. The call of
+ * do_int3() may itself be tracked. It is recorded first, and returns first.
  */
 static __always_inline bool kretprobe_is_above(struct kretprobe_instance *ri, void *frame)
 {
