@@ -28,13 +28,14 @@
 
 #include "internal.h"
 
-/* register_jprobes() and unregister_jprobes() cast arrays of pointers to jprobes. */
-static_assert(offsetof(struct jprobe, kp) == 0);
-
 /* Do return probes have their own records of calls, and not those of rethook? */
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 #define TASK_HAS_INSTANCES
+#include "retcall.h"
 #endif
+
+/* register_jprobes() and unregister_jprobes() cast arrays of pointers to jprobes. */
+static_assert(offsetof(struct jprobe, kp) == 0);
 
 /* Bits of jprobe.reported: misuses by a handler, each reported once per jprobe */
 enum jprobe_misuse {
@@ -65,7 +66,7 @@ struct before_handler {
 static __always_inline void jprobe_drop_returns(const struct before_handler *before)
 {
 #ifdef TASK_HAS_INSTANCES
-	if (unlikely(READ_ONCE(current->kretprobe_instances.first) != before->returns))
+	if (unlikely(kretprobe_newest_call() != before->returns))
 		kretprobe_end_newer(before->returns);
 #endif
 }
@@ -96,7 +97,7 @@ static __always_inline void jprobe_save_state(struct before_handler *before)
 	before->rethooks = current->rethooks.first;
 #endif
 #ifdef TASK_HAS_INSTANCES
-	before->returns = current->kretprobe_instances.first;
+	before->returns = kretprobe_newest_call();
 #endif
 	/*
 	 * Calls that jprobe_return() drops never return, so they must not get onto the graph
