@@ -168,7 +168,8 @@ verdict "litmus" "$log"
 
 say "shellcheck: ${#scripts[@]} scripts"
 log=$OUT/log/shellcheck.log
-(cd "$TOP" && shellcheck -x "${scripts[@]}" 2>&1) >"$log" || true
+(cd "$TOP" && printf '%s\n' "${scripts[@]}" |
+	xargs -d '\n' -P "$(nproc)" -n 10 shellcheck -x 2>&1) >"$log" || true
 verdict "shellcheck" "$log"
 
 say "scripts.sh: the tests' own scripts"
