@@ -201,6 +201,40 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
 }
 
+static void kp_once_no_work(struct work_struct *work)
+{
+}
+
+static int __kprobes kp_once_skip_work(struct kprobe *p, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)kp_once_no_work);
+	return 1;
+}
+
+/*
+ * The same if the worker is late: its function is skipped. unregister_kprobe() must take the request
+ * off the list, or else the next run of the worker would disable the probe, which is registered
+ * again.
+ */
+static void kp_once_late_worker(struct kunit *test)
+{
+	struct kp_once *probe = kp_once_new(test, &kp_once_cases[0]), *other;
+	struct kprobe *skip = kp_zalloc(test, sizeof(*skip));
+
+	skip->symbol_name = "disable_self_worker";
+	skip->pre_handler = kp_once_skip_work;
+	kp_kprobe_add(test, skip);
+	kp_once_call(test, kp_once_traced);
+	kp_kprobe_del(test, &probe->kp);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe->kp), 0);
+	kp_kprobe_del(test, skip);
+	other = kp_once_new(test, &kp_once_cases[1]);
+	kp_once_call(test, kp_once_notrace);
+	kp_once_wait_disabled(test, &other->kp);
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&probe->kp));
+	unregister_kprobe(&probe->kp);
+}
+
 /*
  * While unregister_kprobes() runs, a probe leaves its probepoint some time before hits stop calling
  * it. If a handler makes the request in that time, no hit may call the post_handler, either.
@@ -390,6 +424,7 @@ static struct kunit_case kp_once_kunit_cases[] = {
 	KUNIT_CASE_PARAM(kp_once_disabled, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_enabled_at_once, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_unregistered_at_once, kp_once_case_gen_params),
+	KUNIT_CASE(kp_once_late_worker),
 	KUNIT_CASE_PARAM(kp_once_detached, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_others, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_cpus, kp_once_case_gen_params),
