@@ -39,8 +39,9 @@ int kprobe_refused(struct kprobe *p, enum kprobe_reason why, int err)
 		pr_debug("kprobes: %s+0x%x refused: %s (%d)\n", p->symbol_name, p->offset, text,
 			 err);
 	else
-		pr_debug("kprobes: %pS refused: %s (%d)\n", (void *)p->addr + p->offset, text,
-			 err);
+		/* While @p is registered, addr includes the offset. */
+		pr_debug("kprobes: %pS refused: %s (%d)\n",
+			 (void *)p->addr + (p->point ? 0 : p->offset), text, err);
 	return err;
 }
 

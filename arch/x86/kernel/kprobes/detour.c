@@ -456,7 +456,7 @@ static bool detour_is_frame_insn(struct insn *insn)
 	case 0x55:	/* push %rbp */
 	case 0x5d:	/* pop %rbp */
 	case 0xc9:	/* leave */
-		return insn->opcode.nbytes == 1 && !insn->rex_prefix.nbytes;
+		return !insn->rex_prefix.nbytes;
 	case 0x89:	/* mov %rsp, %rbp */
 		return insn->modrm.value == 0xe5;
 	case 0x8b:
