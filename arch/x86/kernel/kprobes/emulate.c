@@ -32,6 +32,7 @@
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
 #include <asm/text-patching.h>
+#include <asm/vsyscall.h>
 
 #include "x86.h"
 
@@ -175,6 +176,17 @@ static __always_inline bool emulate_can_go_to(unsigned long target)
 	       __is_canonical_address(target, __VIRTUAL_MASK_SHIFT + 1);
 }
 
+/*
+ * May a breakpoint handler read a word at @addr? With SMAP, the kernel oopses when it faults at an
+ * address of user space, whatever the exception table says. The vsyscall page counts as user space.
+ */
+static __always_inline bool emulate_can_read(unsigned long addr)
+{
+	return addr >= TASK_SIZE_MAX &&
+	       (IS_ENABLED(CONFIG_X86_32) ||
+		addr - (VSYSCALL_ADDR - sizeof(addr)) > PAGE_SIZE + sizeof(addr));
+}
+
 /* Get the target of an indirect jump or call. Return: false if the emulation cannot go there. */
 static __always_inline
 bool emulate_read_target(struct probepoint *pp, struct pt_regs *regs, unsigned long *target)
@@ -186,6 +198,8 @@ bool emulate_read_target(struct probepoint *pp, struct pt_regs *regs, unsigned l
 		*target = *emulate_reg(regs, rm->base);
 	} else {
 		addr = emulate_address(rm, regs) + emulate_segment_base(rm->seg, regs);
+		if (!emulate_can_read(addr))
+			return false;
 		/* In a breakpoint handler, a page fault must not sleep: this read fails instead. */
 		__get_kernel_nofault(target, addr, unsigned long, fault);
 	}

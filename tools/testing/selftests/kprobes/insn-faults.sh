@@ -37,7 +37,7 @@ setup_modes
 is_x86 || skip_topic "the instructions are for x86"
 bad_frame_pointers
 if [ "$oops" -eq 1 ]; then
-	oops_texts="Oops|BUG: unable to handle|general protection fault"
+	oops_texts="Oops|BUG: unable to handle|BUG: kernel NULL pointer|general protection fault"
 	echo "kprobes-selftest: expect $oops_texts" >/dev/kmsg
 fi
 run_in_modes 1 kp_faults "oops=$oops" -- kprobes_faults kprobes_foreign_int3 \

@@ -182,6 +182,9 @@ static inline bool is_endbr(u32 v)
 #define alternatives_text_reserved(from, to) 0
 
 #define PAGE_SIZE		4096
+/* All addresses can be read, or not, without an oops. */
+#define TASK_SIZE_MAX		1UL
+#define VSYSCALL_ADDR		(-10UL << 20)
 #define EXECMEM_KPROBES		0
 #define execmem_alloc(type, size) NULL
 #define execmem_free(p)		do { } while (0)

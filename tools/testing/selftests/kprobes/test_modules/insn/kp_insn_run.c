@@ -377,7 +377,8 @@ bool kp_insn_may_refuse(int ret)
 
 static bool kp_is_refused(struct kunit *test, const struct kp_insn *insn, int ret)
 {
-	bool refused = insn->flags & KP_EOPNOTSUPP ? ret == -EOPNOTSUPP : kp_insn_may_refuse(ret);
+	bool refused = insn->flags & KP_EOPNOTSUPP ? ret == -EOPNOTSUPP :
+		       insn->flags & KP_REFUSED ? ret == -EINVAL : kp_insn_may_refuse(ret);
 
 	if (!ret) {
 		KUNIT_EXPECT_FALSE_MSG(test, insn->flags & KP_REFUSED, "%s is not refused\n",

@@ -459,7 +459,7 @@ GROUP system
 	CASE "lsl %ecx, %eax", pre="mov %cs, %ecx"
 	CASES "mov %ds, %eax", "mov %cs, %ax", W(mov %ss, (%BX))
 	CASE "mov %eax, %es", pre="mov %es, %eax"
-	CASE "mov %eax, %ss", pre="mov %ss, %eax", flags=KP_MAYBE
+	CASE "mov %eax, %ss", pre="mov %ss, %eax", flags=(KP_REFUSED | KP_EOPNOTSUPP)
 	CASE "hlt", flags=(KP_MAYBE | KP_IRQS_ON)
 	CASE W(rdrand %AX), flags=(KP_ANY_AX | KP_ANY_FLAGS), feature=X86_FEATURE_RDRAND
 	CASES_OF X86_FEATURE_RDPID, W(rdpid %AX)
@@ -517,7 +517,7 @@ GROUP addr16
 #endif
 
 GROUP traps, flags=KP_REFUSED
-	CASES "int3", "ud2"
+	CASES "int3", "ud2", ".byte 0x0f, 0xff, 0xc0"	/* ud0 */
 #ifndef CONFIG_X86_64
 	CASES "int $0x80", ".byte 0xf1"		/* int1 */
 GROUP traps
@@ -530,6 +530,7 @@ GROUP unknown
 	UNSUPPORTED "sti", post="hlt", pad=0
 	UNSUPPORTED "sti", post="mwait", pad=0
 	UNSUPPORTED "sti", post=".byte 0x0f, 0x01, 0xfb", pad=0
+	UNSUPPORTED "sti", post=".byte 0x0f, 0x35", pad=0	/* sysexit */
 	/* No instruction has these opcodes. */
 	ALL_UNSUPPORTED "0x0f, 0x04", "0x0f, 0x0a", "0x0f, 0x24, 0xc0", "0x0f, 0x36", "0x0f, 0x39"
 	ALL_UNSUPPORTED "0x0f, 0x3b", "0x0f, 0x7a, 0xc0", "0x0f, 0x38, 0x0c, 0xc0"
@@ -542,6 +543,8 @@ GROUP unknown
 	ALL_UNSUPPORTED "0xc7, 0xf9, 0x00, 0x00, 0x00, 0x00", "0xfe, 0xd0", "0xff, 0xf8"
 	ALL_UNSUPPORTED "0x0f, 0x00, 0xf0", "0x0f, 0x71, 0xc0, 0x01", "0x0f, 0xba, 0xc0, 0x01"
 	ALL_UNSUPPORTED "0x0f, 0xc7, 0xc0", "0xd9, 0xd1", "0xdb, 0xe0"
+	/* vmrun and swapgs (in 32-bit mode, nothing) */
+	ALL_UNSUPPORTED "0x0f, 0x01, 0xd8", "0x0f, 0x01, 0xf8"
 	/* popcnt without its prefix; mov of cr0 whose ModRM byte looks like an operand in memory */
 	ALL_UNSUPPORTED "0x0f, 0xb8, 0xc0", "0x0f, 0x20, 0x04, 0x3d, 0x20, 0x00, 0x00, 0x00"
 	/* 3DNow!, XOP and APX, of which kprobes know nothing */
@@ -927,6 +930,8 @@ PAGE_FAULT W(jmp *(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
 PAGE_FAULT W(call *8(%BX)), pre=W(BAD(BX); RETPOLINE_SAFE)
 FAULT W(mov 16(%BX), %DX), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
 FAULT W(movl $1, 32(%BX)), X86_TRAP_PF, pre=BAD_USER, fixed="KP_CLAC"
+FAULT W(jmp *48(%BX)), X86_TRAP_PF, fixed="KP_CLAC", \
+	pre=W(xor %ebx, %ebx; KP_STAC; RETPOLINE_SAFE)
 #ifndef CONFIG_X86_64
 PAGE_FAULTS "les (%ebx), %ecx", "arpl %cx, (%ebx)"
 PAGE_FAULTS "mov -4096, %eax", "mov %eax, -4096"
@@ -999,6 +1004,8 @@ FAULT "fwait", X86_TRAP_MF, flags=KP_FPU|KP_MAY_FAULT, fixed="fninit", \
 FAULT W(mov %R11, (%BX)), X86_TRAP_PF, pre=BAD_KERNEL, flags=KP_NO_EXTABLE|KP_OOPS
 FAULT W(call *(%BX)), X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
 	pre=W(BAD(BX); RETPOLINE_SAFE)
+FAULT W(call *24(%BX)), X86_TRAP_PF, flags=KP_NO_EXTABLE|KP_OOPS, \
+	pre=W(xor %ebx, %ebx; RETPOLINE_SAFE)
 FAULT W(div %R10D), X86_TRAP_DE, pre=W(xor %R10D, %R10D), flags=KP_NO_EXTABLE
 FAULT W(.byte 0xf0; mov %AX, (%BX)), X86_TRAP_UD, flags=KP_NO_EXTABLE|KP_MAY_FAULT
 FAULT ".byte 0xf0, 0x01, 0xca", X86_TRAP_UD, flags=KP_NO_EXTABLE
