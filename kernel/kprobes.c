@@ -62,6 +62,8 @@ static void kprobe_registered(struct kprobe *p, bool again)
 	p->given = kprobe_given(p);
 	p->by_symbol = !p->given;
 	p->addr = at->addr;
+	if (p->by_symbol)
+		p->given = p->addr;
 	p->opcode = at->opcode;
 	p->entry_size = at->entry_size;
 	p->flags |= at->flags & KPROBE_ADDRESS_FLAGS;
@@ -81,6 +83,8 @@ static int kprobe_attach(struct kprobe *p, bool again, struct list_head *changes
 
 	if (p->point)
 		return kprobe_refused(p, KPROBE_REASON_REGISTERED, -EINVAL);
+	if (!again)
+		init_llist_node(&p->request);
 	why = kprobe_find_place(p, &place, false);
 	if (!again && kprobe_should_wait(p, why)) {
 		kprobe_waiting_add(p);

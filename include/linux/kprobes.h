@@ -145,8 +145,8 @@ enum kprobe_flag {
 /**
  * struct kprobe - one probe, as its user registers it
  * @hlist: not used; kept for users that initialise it before the registration
- * @saved_pre: for the kernel: the pre_handler that kprobe_disable_self() may have replaced
- * @saved_post: for the kernel: the post_handler that kprobe_disable_self() may have replaced
+ * @saved_pre: for the kernel: the pre_handler that hits call, or kprobe_disable_self() has replaced
+ * @saved_post: for the kernel: the same, the post_handler
  * @list: links the probes of one probepoint. It is all zero, not an empty list, before
  *	the first registration.
  * @nmissed: number of hits for which the handlers were not called: mostly because a handler was
@@ -175,11 +175,13 @@ enum kprobe_flag {
  * @entry_size: for the kernel: the number of bytes between the start of the function and @addr,
  *	if %KPROBE_FLAG_ON_FUNC_ENTRY is set
  * @point: for the kernel: the probepoint that the probe is attached to, or NULL
- * @given: for the kernel: the @addr that the user gave, which unregistration restores
+ * @given: for the kernel: the @addr that the user gave, which unregistration restores; or what
+ *	@symbol_name was found to be
  * @refusal: for the kernel: why the last registration or enable_kprobes() was refused
  * @nmissed_disabled: for the kernel: how many of the @nmissed hits were missed because a handler
  *	had disabled the probe
- * @request: for the kernel: links the probes that have called kprobe_disable_self()
+ * @request: for the kernel: links the probes that have called kprobe_disable_self(). While a
+ *	registered probe has not, it points to itself.
  *
  * All fields that the user does not set must be zero before the first registration. The
  * structure must stay in place until the probe has been unregistered; then it may be
@@ -565,6 +567,8 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { retur
 static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
 static inline void kprobe_free_init_mem(void) { }
+
+static inline unsigned long kprobe_event_address(const struct kprobe *p) { return 0; }
 
 #endif /* CONFIG_KPROBES */
 

@@ -12,7 +12,8 @@
  *
  *	handler, any context		worker			enable_kprobe()
  *
- *	xchg(post_handler)
+ *	take p->request
+ *	replace post_handler
  *	replace pre_handler
  *	add to requests
  *	kprobe_request()
@@ -23,11 +24,11 @@
  *
  * After the grace period, no handler of the probe runs that could make a second request.
  *
- * Several handlers may call kprobe_disable_self() at the same time. Only the call whose xchg()
- * replaces the user's post_handler makes a request. (If there is no post_handler, the xchg() is of
- * the pre_handler.) So there is at most one request until the probe is enabled again. Therefore
- * such a probe may even be in a function that kprobe_request() or queue_work() calls: a hit that
- * the request causes makes no other request.
+ * Several handlers may call kprobe_disable_self() at the same time. Only the call that takes
+ * p->request makes a request. The others find that it is taken, until the handlers have been
+ * restored. Therefore such a probe may even be in a function that kprobe_request() or queue_work()
+ * calls: a hit that the request causes makes no other request. And a user who sets other handlers
+ * in the meantime causes no second request either.
  *
  * kprobe_mutex guards taking requests off the list, and restoring handlers.
  */
@@ -123,23 +124,18 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 	struct probe_set *set;
 	struct probepoint *pp;
 
-	if (!p)
+	/* Pairs with smp_store_release() in kprobe_restore_handlers(). */
+	if (!p || cmpxchg(&p->request.next, &p->request, NULL) != &p->request)
 		return false;
 	/*
 	 * Replace the post_handler before the pre_handler: a hit that kprobe_self_disabled_pre()
 	 * counts as missed must not call the user's post_handler.
+	 *
+	 * Pass &function: on csky, xchg() declares a variable of the argument's type, which must
+	 * not be a function type.
 	 */
 	if (p->saved_post) {
-		/*
-		 * Pairs with smp_store_release() in kprobe_restore_handlers(), which restores
-		 * pre_handler before post_handler. If xchg() returns the restored post_handler,
-		 * the store to pre_handler below comes after that of kprobe_restore_handlers().
-		 *
-		 * Pass &function: on csky, xchg() declares a variable of the argument's type, which
-		 * must not be a function type.
-		 */
-		if (xchg(&p->post_handler, &kprobe_self_disabled_post) == kprobe_self_disabled_post)
-			return false;
+		WRITE_ONCE(p->saved_post, xchg(&p->post_handler, &kprobe_self_disabled_post));
 		/* Read the set after replacing post_handler. Pairs with kprobe_check_post(). */
 		smp_mb();
 		pp = kprobe_hit_probepoint(p);
@@ -151,14 +147,13 @@ bool __kprobes kprobe_disable_self(struct kprobe *p)
 		 */
 		if (set && set->post_probe == p)
 			WRITE_ONCE(set->post_handler, kprobe_self_disabled_post);
-		/*
-		 * A hit that calls kprobe_self_disabled_pre() must not read the user's
-		 * post_handler afterwards. Pairs with smp_rmb() in kprobe_self_disabled_pre().
-		 */
-		smp_store_release(&p->pre_handler, kprobe_self_disabled_pre);
-	} else if (xchg(&p->pre_handler, &kprobe_self_disabled_pre) == kprobe_self_disabled_pre) {
-		return false;
 	}
+	/*
+	 * A hit that calls kprobe_self_disabled_pre() must not read the user's post_handler
+	 * afterwards. The xchg() pairs with smp_rmb() in kprobe_self_disabled_pre().
+	 */
+	if (p->saved_pre)
+		WRITE_ONCE(p->saved_pre, xchg(&p->pre_handler, &kprobe_self_disabled_pre));
 	llist_add(&p->request, &requests);
 	kprobe_request(&disable_self_request);
 	return true;

@@ -68,11 +68,12 @@ enum kprobe_reason kprobe_find_place(const struct kprobe *p, struct kprobe_place
 
 /*
  * Return: the address that the user of a probe gave; NULL if the user gave a symbol. Each
- * registration looks the symbol up again, since its address may have changed.
+ * registration looks the symbol up again, since its address may have changed. If addr is no longer
+ * what the last look-up has set, the user has set it.
  */
 static inline kprobe_opcode_t *kprobe_given(const struct kprobe *p)
 {
-	return p->symbol_name && p->by_symbol ? NULL : p->addr;
+	return p->symbol_name && p->by_symbol && p->addr == p->given ? NULL : p->addr;
 }
 
 /* ../kprobes.c */
@@ -93,6 +94,10 @@ unsigned int kprobe_count_symbols(const char *symbol);
 enum kprobe_reason kprobe_event_allowed(const struct kprobe *p);
 enum kprobe_reason kprobe_event_check(const struct kprobe *p, unsigned long addr);
 
+/* self_disabled.c */
+int kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs);
+void kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
 #ifdef CONFIG_KPROBES_DISABLE_SELF
 
 /* disable_self.c */
@@ -100,17 +105,14 @@ void kprobe_disable_requested(void);
 void kprobes_restart(struct kprobe **kps, int num);
 
 /* self_disabled.c */
-int kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs);
-void kprobe_self_disabled_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 void kprobe_check_post(struct probe_set *set);
 bool kprobe_save_handlers(struct kprobe *p);
 void kprobe_restore_handlers(struct kprobe *p);
 
-/* Has kprobe_disable_self() been called since the probe was enabled? */
+/* Has kprobe_disable_self() been called since the probe, which is registered, was enabled? */
 static __always_inline bool kprobe_is_self_disabled(const struct kprobe *p)
 {
-	return READ_ONCE(p->pre_handler) == kprobe_self_disabled_pre ||
-	       READ_ONCE(p->post_handler) == kprobe_self_disabled_post;
+	return READ_ONCE(p->request.next) != &p->request;
 }
 
 #else
@@ -129,9 +131,8 @@ static __always_inline kprobe_pre_handler_t kprobe_user_pre(const struct kprobe 
 {
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
-	/* Read the handler first: in the meantime, it may be replaced, but not restored. */
-	if (kprobe_is_self_disabled(p))
-		return p->saved_pre;
+	if (IS_ENABLED(CONFIG_KPROBES_DISABLE_SELF) && pre == kprobe_self_disabled_pre)
+		return READ_ONCE(p->saved_pre);
 	return pre;
 }
 
@@ -140,9 +141,8 @@ static __always_inline kprobe_post_handler_t kprobe_user_post(const struct kprob
 {
 	kprobe_post_handler_t post = READ_ONCE(p->post_handler);
 
-	/* As in kprobe_user_pre() */
-	if (kprobe_is_self_disabled(p))
-		return p->saved_post;
+	if (IS_ENABLED(CONFIG_KPROBES_DISABLE_SELF) && post == kprobe_self_disabled_post)
+		return READ_ONCE(p->saved_post);
 	return post;
 }
 

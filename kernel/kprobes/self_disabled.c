@@ -24,7 +24,7 @@ int __kprobes kprobe_self_disabled_pre(struct kprobe *p, struct pt_regs *regs)
 	/*
 	 * Order the load of p->pre_handler, which led here, before the load of p->post_handler.
 	 * kprobe_disable_self() replaces the post_handler first, so this hit cannot call the user's
-	 * post_handler any more. Pairs with smp_store_release() in kprobe_disable_self().
+	 * post_handler any more. Pairs with xchg() in kprobe_disable_self().
 	 */
 	smp_rmb();
 	return 0;
@@ -79,7 +79,12 @@ bool kprobe_save_handlers(struct kprobe *p)
 	kprobe_pre_handler_t pre = READ_ONCE(p->pre_handler);
 
 	lockdep_assert_held(&kprobe_mutex);
-	if (pre == kprobe_self_disabled_pre || post == kprobe_self_disabled_post)
+	/*
+	 * Read the handlers first. If kprobe_disable_self() has replaced one, it has taken the
+	 * request before. Pairs with cmpxchg() and xchg() there.
+	 */
+	smp_rmb();
+	if (kprobe_is_self_disabled(p))
 		return false;
 	WRITE_ONCE(p->saved_pre, pre);
 	WRITE_ONCE(p->saved_post, post);
@@ -88,17 +93,19 @@ bool kprobe_save_handlers(struct kprobe *p)
 
 /**
  * kprobe_restore_handlers() - undo what kprobe_disable_self() did to a probe
- * @p: the probe. No hit calls it, and it is not on the list of requests.
+ * @p: the probe. No hit calls it, and it is not on the list of requests. Handlers that its user has
+ *	set since stay.
  */
 void kprobe_restore_handlers(struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	if (!kprobe_is_self_disabled(p))
-		return;
-	WRITE_ONCE(p->pre_handler, p->saved_pre);
+	if (p->pre_handler == kprobe_self_disabled_pre)
+		WRITE_ONCE(p->pre_handler, p->saved_pre);
+	if (p->post_handler == kprobe_self_disabled_post)
+		WRITE_ONCE(p->post_handler, p->saved_post);
 	/*
-	 * Pairs with xchg() in kprobe_disable_self(): a caller that finds the post_handler
-	 * restored also finds the pre_handler restored.
+	 * Pairs with cmpxchg() in kprobe_disable_self(): a caller that can take the request also
+	 * finds the handlers restored.
 	 */
-	smp_store_release(&p->post_handler, p->saved_post);
+	smp_store_release(&p->request.next, &p->request);
 }

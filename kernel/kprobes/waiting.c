@@ -86,7 +86,7 @@ void kprobe_waiting_add(struct kprobe *p)
 	list_add_tail(&p->list, &kprobe_waiting.probes);
 	p->point = &kprobe_waiting;
 	p->by_symbol = true;
-	p->given = NULL;
+	p->given = p->addr;
 	p->flags &= KPROBE_USER_FLAGS;
 }
 

@@ -190,6 +190,11 @@ static void kp_errno_unregister_by_symbol(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, probe->kp.addr);
 	KUNIT_ASSERT_EQ(test, kp_register(test, probe), 0);
 	kp_expect_call(test, probe, KP_TARGET, 1);
+
+	/* An address that is given in addition to the symbol is still refused. */
+	kp_unregister(test, probe);
+	probe->kp.addr = (void *)KP_OTHER;
+	KUNIT_EXPECT_EQ(test, kp_register(test, probe), -EINVAL);
 }
 
 #define KP_CASES_ERRNO							\

@@ -48,6 +48,11 @@ static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 	return kp_once_count(kp, regs);
 }
 
+static int kp_once_again(struct kprobe *kp, struct pt_regs *regs)
+{
+	return kp_once_pre(kp, regs);
+}
+
 KP_POST_HANDLER(__kprobes, kp_once_count_post,
 		atomic_inc(&container_of(p, struct kp_once, kp)->post))
 
@@ -199,6 +204,54 @@ static void kp_once_unregistered_at_once(struct kunit *test)
 	kp_once_call_pending(test, c->fn);
 	kp_once_wait_disabled(test, &other->kp);
 	KUNIT_EXPECT_NULL(test, memchr_inv(probe, 0x5a, sizeof(*probe)));
+}
+
+/*
+ * While a probe is registered, the user may set other handlers. A handler that is set after the
+ * request, and makes it again, makes no second one.
+ */
+static void kp_once_other_handler(struct kunit *test)
+{
+	struct kp_once *probe = kp_once_new(test, &kp_once_cases[0]);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_EQ(test, kp_once_traced(1), 2);
+		WRITE_ONCE(probe->kp.pre_handler, kp_once_again);
+		kp_once_call(test, kp_once_traced);
+	}
+	kp_once_wait_disabled(test, &probe->kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->pre), 1 + KP_HITS);
+}
+
+/* Handlers that were set since the registration are those that the probe has when it is enabled. */
+static void kp_once_late_handlers(struct kunit *test)
+{
+	const struct kp_once_case count = { .fn = kp_once_notrace, .pre = kp_once_count };
+	struct kp_once *probe = kp_once_new(test, &count);
+
+	WRITE_ONCE(probe->kp.pre_handler, kp_once_again);
+	WRITE_ONCE(probe->kp.post_handler, kp_once_count_post);
+	kp_once_call_pending(test, kp_once_notrace);
+	kp_once_wait_disabled(test, &probe->kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->pre), 1);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.pre_handler, &kp_once_again);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.post_handler, &kp_once_count_post);
+	WRITE_ONCE(probe->kp.pre_handler, kp_once_count);
+	KUNIT_EXPECT_EQ(test, kp_once_notrace(1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->post), 1);
+
+	/* A handler that is set after the request stays, too. */
+	WRITE_ONCE(probe->kp.pre_handler, kp_once_pre);
+	kp_once_call_pending(test, kp_once_notrace);
+	kp_once_wait_disabled(test, &probe->kp);
+	WRITE_ONCE(probe->kp.pre_handler, kp_once_count);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&probe->kp), 0);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.pre_handler, &kp_once_count);
+	KUNIT_EXPECT_PTR_EQ(test, probe->kp.post_handler, &kp_once_count_post);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe->won), 2);
 }
 
 static void kp_once_no_work(struct work_struct *work)
@@ -424,6 +477,8 @@ static struct kunit_case kp_once_kunit_cases[] = {
 	KUNIT_CASE_PARAM(kp_once_disabled, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_enabled_at_once, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_unregistered_at_once, kp_once_case_gen_params),
+	KUNIT_CASE(kp_once_other_handler),
+	KUNIT_CASE(kp_once_late_handlers),
 	KUNIT_CASE(kp_once_late_worker),
 	KUNIT_CASE_PARAM(kp_once_detached, kp_once_case_gen_params),
 	KUNIT_CASE_PARAM(kp_once_others, kp_once_case_gen_params),
