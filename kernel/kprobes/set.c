@@ -74,16 +74,17 @@ static void __kprobes probe_set_multi_post(struct kprobe *kp, struct pt_regs *re
 {
 	struct probe_set *set = probepoint_set(probe_set_probepoint(kp));
 	struct kprobe **pos = set->probes + set->post;
-	struct kprobe *each = *pos, *next;
+	kprobe_post_handler_t post;
+	struct kprobe *each;
 
-	if (unlikely(!each))
-		return;
-	for (; (next = *++pos); each = next) {
+	while ((each = *pos++)) {
+		/* The user may have cleared it since the set was built. */
+		post = READ_ONCE(each->post_handler);
+		if (unlikely(!post))
+			continue;
 		WRITE_ONCE(*kprobe_running_ptr(), each);
-		each->post_handler(each, regs, flags);
+		post(each, regs, flags);
 	}
-	WRITE_ONCE(*kprobe_running_ptr(), each);
-	each->post_handler(each, regs, flags);
 }
 
 #ifdef __ARCH_WANT_PROBEPOINT

@@ -280,12 +280,23 @@ static void kp_internal_running(struct kunit *test)
 	kp_register(test, &kp_second, kp.target->addr, true);
 	kp_calls(test, 3, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_probe);
-	KUNIT_EXPECT_NOT_NULL(test, kp.post);
+	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&kp_probe), 0);
 	kp_calls(test, 4, 0);
 	KUNIT_EXPECT_PTR_EQ(test, kp.before, &kp_second);
 	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_second);
 	KUNIT_EXPECT_NULL(test, kp_running());
+}
+
+/* If one of several post_handlers is cleared meanwhile, hits go on calling the others. */
+static void kp_internal_cleared_post(struct kunit *test)
+{
+	kp_register(test, &kp_probe, kp.target->addr, true);
+	kp_register(test, &kp_second, kp.target->addr, true);
+	WRITE_ONCE(kp_second.post_handler, NULL);
+	kp_calls(test, 2, 0);
+	KUNIT_EXPECT_EQ(test, kp.posts, 1);
+	KUNIT_EXPECT_PTR_EQ(test, kp.post, &kp_probe);
 }
 
 static void kp_register_return(struct kunit *test, struct kretprobe *rp, void *addr)
@@ -702,6 +713,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE_PARAM(kp_internal_busy_interrupted, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_busy_in_handler, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_running, kp_targets_gen_params),
+	KUNIT_CASE_PARAM(kp_internal_cleared_post, kp_targets_gen_params),
 	KUNIT_CASE_PARAM(kp_internal_running_return, kp_targets_gen_params),
 	KUNIT_CASE(kp_internal_running_return_busy),
 	KUNIT_CASE_PARAM(kp_internal_get_kprobe, kp_targets_gen_params),
