@@ -99,7 +99,7 @@ most_can_be_traced() {
 
 hits_can_not_be_traced() {
 	# shellcheck disable=SC2086 # words
-	equal "functions that can be traced" "$(traceable $HIT)" 0
+	equal "functions that can be traced" "$(traceable $HIT do_int3)" 0
 }
 
 hits_can_not_be_probed() {
