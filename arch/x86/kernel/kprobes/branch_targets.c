@@ -403,8 +403,12 @@ static int targets_search_module(struct text_search *s, const struct module *mod
 	}
 	ret = targets_find_fixups(s, mod->extable, mod->num_exentries);
 #ifdef CONFIG_JUMP_LABEL
-	if (!ret)
+	if (!ret) {
+		/* While the module is being loaded, jump_label_module_notify() sorts the table. */
+		jump_label_lock();
 		ret = targets_find_labels(s, mod->jump_entries, mod->num_jump_entries);
+		jump_label_unlock();
+	}
 #endif
 	return ret;
 }

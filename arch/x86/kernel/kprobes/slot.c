@@ -64,11 +64,16 @@ enum x86_exec {
  */
 bool x86_kprobe_boost = true;
 
-/* Return: a page for slots that is executable and not writable, or NULL. */
+/*
+ * Return: a page for slots that is executable and not writable, or NULL. It has int3s where no slot
+ * was written, not what the memory was used for before.
+ */
 void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 
+	if (page)
+		memset(page, INT3_INSN_OPCODE, PAGE_SIZE);
 	if (page && set_memory_rox((unsigned long)page, 1)) {
 		execmem_free(page);
 		return NULL;
