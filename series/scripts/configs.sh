@@ -61,7 +61,8 @@ config()
 }
 
 config no-kprobes "!KPROBES $no_parts" "$users"
-config no-kprobes-fprobe "$tracer !KPROBES $no_parts FPROBE" "$users $fprobe"
+config no-kprobes-fprobe "$tracer !KPROBES $no_parts FPROBE BPF_SYSCALL PERF_EVENTS UPROBE_EVENTS" \
+	"$users $fprobe kernel/trace/bpf_trace.o kernel/trace/bpf_kprobe_multi.o"
 # On a newer base kernel than the default, i386 has no fprobe.
 fprobe32=FPROBE objects32=$fprobe
 if [ "$BASE" = "$DEFAULT_BASE" ]; then

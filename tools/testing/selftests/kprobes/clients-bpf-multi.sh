@@ -927,6 +927,35 @@ perf_waits() {
 	load kp_clients
 }
 
+has_find_place() {
+	has_symbol kprobe_find_place
+}
+
+place_is_looked_for() {
+	[ "$(ctl_get 0 hits)" -ge 1 ]
+}
+
+# While its module is being loaded, the probe of an event is on no list for some time. The event must
+# not take it for one that is not registered then: it would free it.
+closed_while_it_comes() {
+	unload kp_clients
+	program_attach first "$BPF_PROBE" -w kp_clients:kp_cl_inner
+	program_attach second "$BPF_PROBE" -w kp_clients:kp_cl_outer
+	load kp_ctl
+	ctl_add "0 kprobe_find_place slow"
+	load kp_clients &
+	loader=$!
+	wait_until place_is_looked_for
+	must program_detach second
+	must wait $loader
+	ctl_del 0
+	echo 10 >$CLIENTS/calls
+	must program_detach first
+	lines_are "hits of the other event" "$TMP/first" '^count 10$' 1
+	unload kp_ctl
+	list_is_empty
+}
+
 setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 ! on_base_kernel || skip_topic "the base kernel has no such links"
@@ -936,7 +965,7 @@ addresses kp_cl_inner
 rc=0
 "$BPF_PROBE" -k "$TMP/list" : >"$TMP/first" 2>&1 || rc=$?
 [ $rc -ne "$KSFT_SKIP" ] || skip_topic "no kprobe.multi in this kernel"
-ktap_set_plan 37
+ktap_set_plan 38
 check "calls, returns and sessions" calls_and_returns
 check "sessions without returns" session_without_returns
 check "sessions without entries" session_without_entries
@@ -971,6 +1000,7 @@ check "no hit while ftrace patches the functions" while_patching
 check "links that come and go while they are hit" under_load
 check "symbols that wait for their module" waits_for_module
 check "perf's events that wait for their module" perf_waits
+check_if has_find_place "an event is closed while its module comes" closed_while_it_comes
 check "what events are refused is refused when the module comes" checked_when_it_comes
 check "symbols that wait take little memory" waiting_is_small
 check "the memory of a link is charged to a cgroup" memory_is_charged

@@ -2,12 +2,10 @@
 /*
  * Probes for scripts. /sys/kernel/debug/kp_ctl/cmd takes one command in each write:
  *
- *	add ID WHERE [post] [once] [disabled] [wait] [event] [return]
- *						register a probe that counts its hits;
- *						with once, it disables itself at a hit, with
- *						wait it waits for its module, with event it is
- *						refused where kprobe events are, with return
- *						POSTS counts returns
+ *	add ID WHERE [post] [once] [slow] [disabled] [wait] [event] [return]
+ *			register a probe that counts its hits; once: it disables itself at a hit;
+ *			slow: a hit takes a second; wait: it waits for its module; event: it is
+ *			refused where kprobe events are; return: POSTS counts returns
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
  *	going MODULE ID WHERE [post] [disabled]	or while it is going
@@ -19,11 +17,10 @@
  *	enable ID, disable ID
  *
  * ID is a number below 128, WHERE is SYMBOL, SYMBOL+OFFSET or an address. The write returns the
- * command's error, which is also in the probe's line of kp_ctl/probes:
+ * command's error, which is also in the probe's line of kp_ctl/probes, with the REASON if the probe
+ * was refused:
  *
  *	ID ADDRESS HITS POSTS NMISSED ERROR TEXT [REASON]
- *
- * The REASON is there only if the probe was refused.
  */
 
 #include <linux/security.h>
@@ -55,6 +52,8 @@ static struct dentry *kp_ctl_dir;
 KP_PRE_HANDLER(__kprobes, kp_ctl_pre, atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->hits))
 KP_POST_HANDLER(__kprobes, kp_ctl_post,
 		atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->posts))
+
+KP_PRE_HANDLER(__kprobes, kp_ctl_slow, kp_ctl_pre(p, regs); mdelay(1000))
 
 KP_RETURN_HANDLER(__kprobes, kp_ctl_entry, kp_ctl_pre(&get_kretprobe(ri)->kp, regs))
 
@@ -235,6 +234,8 @@ static int kp_ctl_prepare(struct kp_ctl_probe *probe, char *args)
 			probe->kp.post_handler = kp_ctl_post;
 		else if (!strcmp(option, "once") && once)
 			probe->kp.pre_handler = once;
+		else if (!strcmp(option, "slow"))
+			probe->kp.pre_handler = kp_ctl_slow;
 		else if (!strcmp(option, "disabled"))
 			probe->kp.flags |= KPROBE_FLAG_DISABLED;
 		else if (!strcmp(option, "return") && IS_ENABLED(CONFIG_KRETPROBES))
