@@ -935,8 +935,8 @@ place_is_looked_for() {
 	[ "$(ctl_get 0 hits)" -ge 1 ]
 }
 
-# While its module is being loaded, the probe of an event is on no list for some time. The event must
-# not take it for one that is not registered then: it would free it.
+# While its module is being loaded, the probe of an event is on no list for some time. The event
+# must not take it for one that is not registered then: it would free it.
 closed_while_it_comes() {
 	unload kp_clients
 	program_attach first "$BPF_PROBE" -w kp_clients:kp_cl_inner

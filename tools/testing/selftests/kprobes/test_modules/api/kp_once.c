@@ -265,9 +265,9 @@ static int __kprobes kp_once_skip_work(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The same if the worker is late: its function is skipped. unregister_kprobe() must take the request
- * off the list, or else the next run of the worker would disable the probe, which is registered
- * again.
+ * The same if the worker is late: its function is skipped. unregister_kprobe() must take the
+ * request off the list, or else the next run of the worker would disable the probe, which is
+ * registered again.
  */
 static void kp_once_late_worker(struct kunit *test)
 {
