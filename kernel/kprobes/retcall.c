@@ -239,8 +239,9 @@ static struct llist_node *__kprobes kretprobe_find_call(struct llist_node *first
 /*
  * Is @ri of a call further up the same stack than the call at the stack address @frame? Such a call
  * returns later, but its record may be the newer one. For example, if the entry of a return probe
- * is reached by a breakpoint, do_int3() records the call of the probed function. The call of
- * do_int3() may itself be tracked. It is recorded first, and returns first.
+ * is reached by a breakpoint, a function that handles breakpoints records the call of the probed
+ * function. On other architectures than x86, the call of that function may itself be tracked. It is
+ * recorded first, and returns first.
  */
 static __always_inline bool kretprobe_is_above(struct kretprobe_instance *ri, void *frame)
 {

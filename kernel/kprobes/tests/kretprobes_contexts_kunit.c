@@ -80,8 +80,8 @@ noinline long kp_ret_above(long arg)
 }
 
 /*
- * A function whose return is tracked, as do_int3() may be, records the entry of a call that is
- * further up the stack. So the call whose record is newer returns later.
+ * A function whose return is tracked, as one that handles breakpoints may be, records the entry of
+ * a call that is further up the stack. So the call whose record is newer returns later.
  */
 static void kp_ret_contexts_above(struct kunit *test)
 {

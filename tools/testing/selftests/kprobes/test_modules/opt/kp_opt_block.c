@@ -132,6 +132,28 @@ static void kp_opt_blocked_disabled(struct kunit *test)
 	kp_row_jump(test, probes);
 }
 
+/*
+ * The jump of the first probe overwrites the instructions of the others. The second one, which is
+ * disabled, has had a jump that would overwrite the third one as well.
+ */
+static void kp_opt_enters_behind_disabled(struct kunit *test)
+{
+	struct kp_probe *second = kp_row_new(test, 5, false);
+	struct kp_probe *probes[] = { kp_row_new(test, 4, false), kp_row_new(test, 6, false) };
+
+	kp_register(test, second);
+	kp_row_jump(test, &second);
+	KUNIT_ASSERT_EQ(test, disable_kprobe(&second->kp), 0);
+	kp_register(test, probes[0]);
+	kp_row_jump(test, probes);
+	kp_register(test, probes[1]);
+	KUNIT_EXPECT_FALSE(test, kp_is_jump(probes[0]->kp.addr));
+	kp_row_calls(test, probes, 2);
+	kp_unregister(test, probes[1]);
+	kp_row_jump(test, probes);
+	KUNIT_EXPECT_EQ(test, second->pre, 2);
+}
+
 /* Wait for all possible jumps. Return: their number */
 static int kp_row_jumps(struct kunit *test, struct kp_probe **probes, int nr)
 {
@@ -248,6 +270,7 @@ static void kp_opt_switch_waits(struct kunit *test)
 static struct kunit_case kp_opt_block_cases[] = {
 	KUNIT_CASE(kp_opt_enters),
 	KUNIT_CASE(kp_opt_enters_second_byte),
+	KUNIT_CASE(kp_opt_enters_behind_disabled),
 	KUNIT_CASE(kp_opt_blocker_disabled),
 	KUNIT_CASE(kp_opt_blocked_disabled),
 	KUNIT_CASE(kp_opt_row_full),
