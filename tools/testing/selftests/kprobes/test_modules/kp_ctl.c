@@ -4,7 +4,7 @@
  *
  *	add ID WHERE [post] [once] [slow] [disabled] [wait] [event] [return]
  *			register a probe that counts its hits; once: it disables itself at a hit;
- *			slow: a hit takes a second; wait: it waits for its module; event: it is
+ *			slow: a hit takes 3 seconds; wait: it waits for its module; event: it is
  *			refused where kprobe events are; return: POSTS counts returns
  *	when MODULE ID WHERE [post] [disabled]	register it while MODULE is coming,
  *	live MODULE ID WHERE [post] [disabled]	when it is live,
@@ -53,7 +53,7 @@ KP_PRE_HANDLER(__kprobes, kp_ctl_pre, atomic_inc(&container_of(p, struct kp_ctl_
 KP_POST_HANDLER(__kprobes, kp_ctl_post,
 		atomic_inc(&container_of(p, struct kp_ctl_probe, kp)->posts))
 
-KP_PRE_HANDLER(__kprobes, kp_ctl_slow, kp_ctl_pre(p, regs); mdelay(1000))
+KP_PRE_HANDLER(__kprobes, kp_ctl_slow, kp_ctl_pre(p, regs); mdelay(3000))
 
 KP_RETURN_HANDLER(__kprobes, kp_ctl_entry, kp_ctl_pre(&get_kretprobe(ri)->kp, regs))
 
