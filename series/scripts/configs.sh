@@ -285,7 +285,7 @@ parse_csky()
 		"$tree"/kernel/kprobes/*.c "$tree"/arch/csky/kernel/probes/[!u]*.c \
 		"$tree"/arch/csky/mm/fault.c; do
 		case $source in
-		*/legacy_opt.c | */optimizer.c | */rethook.c | */jprobe.c) continue ;;
+		*/legacy_opt.c | */optimizer.c | */rethook.c | */jprobe.c | */multi.c) continue ;;
 		esac
 		echo "  PARSE   $source"
 		clang-19 "${flags[@]}" "$source" >"$build/parse.log" 2>&1 || bad=1
