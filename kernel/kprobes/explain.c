@@ -230,7 +230,7 @@ static bool explain_in_module(unsigned long addr, const char *pattern)
 
 	guard(preempt)();
 	mod = __module_text_address(addr);
-	return mod && glob_match(pattern, mod->name);
+	return mod && glob_match(pattern, module_name(mod));
 }
 
 /*

@@ -147,8 +147,9 @@ int kprobe_text_sites_init(void)
 }
 
 /* Does the site of @size bytes at @site overlap [@start, @end)? Then fill in @where. */
-static bool text_site_overlaps(unsigned long start, unsigned long end, unsigned long site,
-			       unsigned int size, struct kprobe_range *where)
+static bool __maybe_unused text_site_overlaps(unsigned long start, unsigned long end,
+					      unsigned long site, unsigned int size,
+					      struct kprobe_range *where)
 {
 	if (site >= end || site + size <= start)
 		return false;
