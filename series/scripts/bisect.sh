@@ -276,7 +276,7 @@ run_checkpatch()
 		# Fixes: is missing until review.sh adds it. A line of context may name a commit,
 		# which checkpatch cannot find, since $tree has no history.
 		checkpatch --showfile \
-			--ignore FILE_PATH_CHANGES,MISSING_FIXES_TAG,UNKNOWN_COMMIT_ID \
+			--ignore=FILE_PATH_CHANGES,MISSING_FIXES_TAG,UNKNOWN_COMMIT_ID \
 			"${patches[n - 1]}"
 	) >"$log"
 	cat "$log"

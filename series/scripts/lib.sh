@@ -128,13 +128,19 @@ make_config()
 	kmake tinyconfig && "$merge" -m -O "$build" "$build/.config" "$@" && kmake olddefconfig
 }
 
-# checkpatch OPTION FILE...: runs checkpatch.pl of out/linux in the current directory; prints its
+# checkpatch OPTION... FILE...: runs checkpatch.pl of out/linux in the current directory; prints its
 # reports, except what checkpatch.allow allows in lines `TYPE path why`
 checkpatch()
 {
-	printf '%s\n' "${@:2}" | xargs -d '\n' -P "$(nproc)" -n 20 \
+	local options=()
+
+	while [[ $1 == -* ]]; do
+		options+=("$1")
+		shift
+	done
+	printf '%s\n' "$@" | xargs -d '\n' -P "$(nproc)" -n 20 \
 		"$OUT/linux/scripts/checkpatch.pl" --strict --no-summary --terse --show-types \
-		--color=never "$1" 2>&1 | awk -v allow="$TOP/series/scripts/checkpatch.allow" '
+		--color=never "${options[@]}" 2>&1 | awk -v allow="$TOP/series/scripts/checkpatch.allow" '
 		BEGIN {
 			while ((getline line < allow) > 0)
 				if (split(line, w, " ") > 2) ok[w[2], w[1]] = 1

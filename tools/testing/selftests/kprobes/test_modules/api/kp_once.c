@@ -48,6 +48,7 @@ static int kp_once_pre(struct kprobe *kp, struct pt_regs *regs)
 	return kp_once_count(kp, regs);
 }
 
+/* Another function that does the same */
 static int kp_once_again(struct kprobe *kp, struct pt_regs *regs)
 {
 	return kp_once_pre(kp, regs);
@@ -265,9 +266,9 @@ static int __kprobes kp_once_skip_work(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The same if the worker is late: its function is skipped. unregister_kprobe() must take the
- * request off the list, or else the next run of the worker would disable the probe, which is
- * registered again.
+ * Unregister the probe while the worker is late: its function is skipped. unregister_kprobe() must
+ * take the request off the list, or else the next run of the worker would disable the probe, which
+ * is registered again.
  */
 static void kp_once_late_worker(struct kunit *test)
 {
