@@ -603,12 +603,13 @@ static int __kprobes kp_count_exception(struct kprobe *p, struct pt_regs *regs, 
 	return 0;
 }
 
-static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigned long fixup)
+/* Return: the address that the handler of an exception at @ip is shown. */
+static unsigned long kp_raise_at(unsigned long ip, int trapnr, unsigned long fixup)
 {
 	struct kprobe_fault fault = {};
 	unsigned long flags, shown;
 
-	kp_fault.regs = (struct pt_regs){ .ip = copy, .cs = __KERNEL_CS };
+	kp_fault.regs = (struct pt_regs){ .ip = ip, .cs = __KERNEL_CS };
 	local_irq_save(flags);
 	kprobe_fault_begin(&fault, &kp_fault.regs, trapnr);
 	shown = kp_fault.regs.ip;
@@ -616,7 +617,21 @@ static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigne
 		kp_fault.regs.ip = fixup;
 	kprobe_fault_resume(&fault);
 	local_irq_restore(flags);
-	KUNIT_EXPECT_EQ(test, shown, (unsigned long)kp_probe.addr);
+	return shown;
+}
+
+static void kp_raise(struct kunit *test, unsigned long copy, int trapnr, unsigned long fixup)
+{
+	KUNIT_EXPECT_EQ(test, kp_raise_at(copy, trapnr, fixup), (unsigned long)kp_probe.addr);
+}
+
+static void kp_register_faulty(struct kunit *test)
+{
+	kp_fault.times = 0;
+	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
+	kp_set_fault_handler(&kp_probe, kp_count_exception);
+	kp_kprobe_add(test, &kp_probe);
+	kp_wait_optimized(test, &kp_probe);
 }
 
 /*
@@ -627,9 +642,7 @@ static void kp_internal_exception(struct kunit *test)
 {
 	unsigned long copy, fixup = (unsigned long)kp_internal_other;
 
-	kp_probe = (struct kprobe){ .addr = (void *)kp_internal_plain };
-	kp_set_fault_handler(&kp_probe, kp_count_exception);
-	kp_kprobe_add(test, &kp_probe);
+	kp_register_faulty(test);
 	if (kp_slot_form() != X86_SLOT_BOOST || opt)
 		kunit_skip(test, "a step and a jump have more state than these registers");
 	copy = (unsigned long)kp_point()->arch.slot.copy;
@@ -643,10 +656,40 @@ static void kp_internal_exception(struct kunit *test)
 	kp_raise(test, copy, X86_TRAP_VE, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, fixup);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2 * KP_FAULT_HANDLERS);
-	/* An instruction does not cause a machine check: do not call the fault_handler. */
+	/*
+	 * A machine check and a breakpoint of the CPU (#DB) are not faults of the instruction: do
+	 * not call the fault_handler.
+	 */
 	kp_raise(test, copy, X86_TRAP_MC, 0);
 	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
 	KUNIT_EXPECT_EQ(test, kp_fault.times, 2 * KP_FAULT_HANDLERS);
+	kp_raise(test, copy, X86_TRAP_DB, 0);
+	KUNIT_EXPECT_EQ(test, kp_fault.regs.ip, copy);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, 2 * KP_FAULT_HANDLERS);
+}
+
+/*
+ * A detour buffer has copies of both instructions, but only the first one is probed: call the
+ * fault_handler for a fault at the start of its copy, and nowhere else.
+ */
+static void kp_internal_fault_in_dcr(struct kunit *test)
+{
+	unsigned long first = (unsigned long)kp_internal_plain, second = 3;
+	unsigned long fixup = (unsigned long)kp_internal_other, ip, shown;
+
+	if (!opt)
+		kunit_skip(test, "only a detour buffer has copies of several instructions");
+	/* Hide the offset, as in kp_internal_slot_form(). */
+	OPTIMIZER_HIDE_VAR(second);
+	second += first;
+	kp_register_faulty(test);
+	ip = kp_jump_target(kp_probe.addr);
+	KUNIT_ASSERT_NE(test, ip, 0);
+	do {
+		shown = kp_raise_at(ip++, X86_TRAP_PF, fixup);
+	} while (shown == first);
+	KUNIT_EXPECT_EQ(test, shown, second);
+	KUNIT_EXPECT_EQ(test, kp_fault.times, KP_FAULT_HANDLERS);
 }
 
 /* The function must not read the page after the instruction, which may be unreadable. */
@@ -726,6 +769,7 @@ static struct kunit_case kp_internal_cases[] = {
 	KUNIT_CASE(kp_internal_slots),
 	KUNIT_CASE(kp_internal_slot_form),
 	KUNIT_CASE(kp_internal_exception),
+	KUNIT_CASE(kp_internal_fault_in_dcr),
 	KUNIT_CASE(kp_internal_restore_original),
 #ifdef CONFIG_HOTPLUG_CPU
 	KUNIT_CASE(kp_internal_restarted),

@@ -179,6 +179,17 @@ static long kp_nofault(void)
 	return copy_from_kernel_nofault(&value, KP_BAD, sizeof(value));
 }
 
+/* As in an interrupt that arrives while the handler runs */
+static long kp_nofault_in_irq(void)
+{
+	long ret;
+
+	preempt_count_add(HARDIRQ_OFFSET);
+	ret = kp_nofault();
+	preempt_count_sub(HARDIRQ_OFFSET);
+	return ret;
+}
+
 static long kp_load_bad(void)
 {
 	return kp_kernel_load(KP_BAD);
@@ -218,6 +229,18 @@ static void kp_faulty_in_handlers(struct kunit *test)
 	}
 	kp_expect_counts(test, other, 6, 6, 0);
 	KUNIT_EXPECT_EQ(test, probe->kp.nmissed + other->kp.nmissed, 0);
+}
+
+/* The fault of an interrupt is not one of the handler that it has interrupted. */
+static void kp_faulty_in_interrupt(struct kunit *test)
+{
+	struct kp_probe *probe = kp_somewhere(test);
+
+	probe->in_pre = kp_nofault_in_irq;
+	probe->in_post = kp_nofault_in_irq;
+	kp_faults_register(test, probe);
+	kp_hit_plain(test, probe, -EFAULT);
+	kp_expect_counts(test, probe, 1, 1, 0);
 }
 
 static void kp_faulty_handler_repaired(struct kunit *test)
@@ -322,6 +345,7 @@ static struct kunit_case kp_faulty_cases[] = {
 	KUNIT_CASE(kp_faulty_leaves),
 	KUNIT_CASE(kp_faulty_order),
 	KUNIT_CASE(kp_faulty_in_handlers),
+	KUNIT_CASE(kp_faulty_in_interrupt),
 	KUNIT_CASE(kp_faulty_handler_repaired),
 	KUNIT_CASE(kp_faulty_own_fault),
 	KUNIT_CASE(kp_faulty_missed),
