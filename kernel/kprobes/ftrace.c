@@ -196,11 +196,12 @@ static u8 kprobe_filter_for(const struct probe_set *set)
  * Return: the bit of the filter that a probepoint needs for its staged set; or, if none is staged,
  * for its published set. 0 if it needs no filter.
  */
-static u8 kprobe_filter_wanted(const struct probepoint *pp)
+static u8 kprobe_filter_wanted(struct probepoint *pp)
 {
 	const struct probe_set *set = pp->next_set;
 
-	if (!(pp->kp.flags & KPROBE_FLAG_FTRACE) || kprobes_all_disarmed)
+	if (!(pp->kp.flags & KPROBE_FLAG_FTRACE) ||
+	    (kprobes_all_disarmed && !probepoint_is_return_trampoline(pp)))
 		return 0;
 	if (!pp->staged)
 		set = rcu_dereference_protected(pp->set, lockdep_is_held(&kprobe_mutex));
@@ -260,15 +261,15 @@ static int kprobe_filter_del(struct kprobe_filter *f, unsigned long *ips, unsign
 /*
  * Return: the bits of the filters to which @pp is to be added, or from which it is to be removed.
  */
-typedef u8 (*filter_choice_t)(const struct probepoint *pp);
+typedef u8 (*filter_choice_t)(struct probepoint *pp);
 
-static u8 kprobe_filter_missing(const struct probepoint *pp)
+static u8 kprobe_filter_missing(struct probepoint *pp)
 {
 	return kprobe_filter_wanted(pp) & ~pp->filters;
 }
 
 /* An address that moves is added to its new filter first: until then, remove nothing. */
-static u8 kprobe_filter_excess(const struct probepoint *pp)
+static u8 kprobe_filter_excess(struct probepoint *pp)
 {
 	return kprobe_filter_missing(pp) ? 0 : pp->filters & ~kprobe_filter_wanted(pp);
 }
@@ -376,7 +377,7 @@ int kprobe_ftrace_arm_most(struct list_head *changes)
 	return err;
 }
 
-static bool kprobe_filter_moves(const struct probepoint *pp)
+static bool kprobe_filter_moves(struct probepoint *pp)
 {
 	return kprobe_filter_excess(pp) && kprobe_filter_wanted(pp);
 }

@@ -179,6 +179,19 @@ void batch_add_probepoint(struct probepoint *pp, struct list_head *changes);
 void probepoint_free(struct probepoint *pp);
 void probepoint_kill(struct probepoint *pp);
 
+/*
+ * Is @pp the return trampoline, which some architectures implement as a
+ * probepoint? It must stay armed: a tracked call may return at any time.
+ */
+static inline bool probepoint_is_return_trampoline(struct probepoint *pp)
+{
+#ifdef __ARCH_WANT_PROBEPOINT
+	return false;
+#else
+	return arch_trampoline_kprobe(&pp->kp);
+#endif
+}
+
 static inline struct probepoint *probepoint_next(struct probepoint *pp)
 {
 	return rb_entry_safe(rb_next(&pp->node), struct probepoint, node);

@@ -117,19 +117,6 @@ struct probepoint *probepoint_find_live(kprobe_opcode_t *addr)
 }
 
 /*
- * Is @pp the return trampoline, which some architectures implement as a
- * probepoint? It must stay armed: a tracked call may return at any time.
- */
-static bool probepoint_is_return_trampoline(struct probepoint *pp)
-{
-#ifdef __ARCH_WANT_PROBEPOINT
-	return false;
-#else
-	return arch_trampoline_kprobe(&pp->kp);
-#endif
-}
-
-/*
  * Should a probepoint have a breakpoint or a jump, given its published set of probes and debugfs
  * kprobes/enabled? Return: true if it should.
  */
