@@ -298,6 +298,23 @@ in_events() {
 	event_off outer
 }
 
+# Recording an event that has a trigger takes locks, so the hits that this causes must be missed.
+not_with_trigger() {
+	trigger=$TRACEFS/events/kprobes/outer/trigger
+	for kind in p r; do
+		event_on "$kind:outer kp_cl_inner text=@linux_banner:string"
+		event_on "p:inner $STRING"
+		put "$trigger" traceon
+		call calls 40
+		equal "hits, and missed, of the inner event" "$(event_profile inner)" "0 40"
+		put "$trigger" '!traceon'
+		call calls 40
+		equal "hits, and missed, of the inner event" "$(event_profile inner)" "40 40"
+		event_off inner
+		event_off outer
+	done
+}
+
 BOOST=/sys/module/kprobes/parameters/boost
 # The offset of the instruction after an endbr64 and ftrace's call; i386 has no endbr here
 INSIDE=+9
@@ -307,7 +324,7 @@ setup_clients
 [ -x "$BPF_PROBE" ] || skip_topic "bpf_probe is not built"
 [ -e /sys/bus/event_source/devices/kprobe ] || skip_topic "CONFIG_PERF_EVENTS is needed"
 load kp_clients
-ktap_set_plan 24
+ktap_set_plan 25
 check "hits and arguments at a function's entry" sees 1000 499500 kp_cl_inner
 check "returns and results" sees 1000 1499500 -r kp_cl_inner
 # At the second instruction, the first argument is still in its register.
@@ -330,6 +347,7 @@ check "sleepable programs are refused" sleepable_refused
 check_if nests "an event on what a program calls" nested_events
 check_if nests "the same, when its module was loaded again" nested_again
 check_if nests "an event and a program on what an event calls" in_events
+check_if nests "an event on what an event with a trigger calls" not_with_trigger
 check "attached probes are in list" listed_in_debugfs
 unload kp_clients
 check "no event and no probe is left" no_events
