@@ -153,7 +153,9 @@ for variant in "${built[@]}"; do
 		client_packages "$variant"
 		root=(-R)
 	fi
-	TIMEOUT=${TIMEOUT:-600} guest "$variant-clients" "$variant" "${root[@]}" "${these[@]}"
+	# On a busy host the longest script takes more than ten minutes, but no case of it does.
+	quiet=${QUIET:-$((${TIMEOUT:-600} + 60))}
+	QUIET=$quiet TIMEOUT=${TIMEOUT:-1800} guest "$variant-clients" "$variant" "${root[@]}" "${these[@]}"
 done
 
 [ -z "$whole" ] || guests_of_their_own
