@@ -26,7 +26,7 @@ if [ ! -e "$OUT/linux/.series/source" ] && [ -z "${KERNEL_SRC:-}$ADAPTIONS" ]; t
 fi
 DOCTOR_VARIANT=$variant "$TOP/series/scripts/doctor.sh" "${packages[@]}"
 [ -e "$OUT/build/$variant/.built" ] || [ "$variant" != demo ] ||
-	say "the first time, packages, sources and a small kernel take some three minutes on two idle CPUs"
+	say "the first time, packages, sources and a small kernel take three to seven minutes on two idle CPUs"
 need_packages "${packages[@]}"
 "$TOP/series/scripts/modules.sh" "$variant"
 # The small kernel has no ACPI, so the time-stamp counter is its only fast clock. The kernel cannot
